@@ -1,0 +1,1 @@
+"""Language-model agents: models, policies, rollouts, advantages, objectives and the training loop."""

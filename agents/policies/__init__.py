@@ -1,0 +1,1 @@
+"""Policies: how a language model's probabilities become actions."""

@@ -1,0 +1,1 @@
+"""ALFWorld: household tasks in text, as a native engine and through the original stack."""

@@ -1,0 +1,1 @@
+"""Wrappers around text environments: recording, prompts from history."""
