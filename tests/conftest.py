@@ -1,0 +1,20 @@
+"""Fixtures shared by all tests."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+SHARED = Path(__file__).resolve().parents[1].parent / "shared"
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """Folder of recorded games and products beside the repository."""
+    folder = SHARED / "data"
+    if not folder.is_dir():
+        message = f"recorded data not found at {folder}"
+        if os.environ.get("CI") == "true":
+            pytest.fail(message)
+        pytest.skip(message)
+    return folder
