@@ -1,0 +1,90 @@
+"""Reading ``game.tw-pddl`` files: JSON that holds a PDDL problem, a text grammar and a walkthrough.
+
+All official games share one PDDL domain and one grammar except for the goal sentence, so only the initial facts,
+the goal and that sentence are read here; the rules themselves live in `envrl.envs.alfworld.actions`.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from envrl.envs.alfworld.game import TASK_TYPES, Game, Goal
+from envrl.envs.errors import InvalidData
+
+_FACT = re.compile(r"\((\w+)((?:\s+[\w\-]+)*)\s*\)")
+_TYPED = re.compile(r"objecttype \?\w+ (\w+?)type\b")
+_RECEPTACLE_TYPED = re.compile(r"receptacletype \?\w+ (\w+?)type\b")
+_TASK = re.compile(r'"Your task is to: ([^"]*)"')
+
+
+def parse_game(source: str | Mapping[str, Any], task_id: str) -> Game:
+    """A game from the text (or the decoded JSON) of a ``game.tw-pddl`` file, in the 0.4 or the 0.3 wording.
+
+    Args:
+        source: the file's text, or a mapping with ``pddl_problem``, ``grammar`` and, optionally, ``walkthrough``.
+        task_id: the id under which the game is known; errors name it.
+
+    Raises:
+        InvalidData: not a game file, cut off, or a goal that ALFRED's six task types do not cover.
+    """
+    if isinstance(source, str):
+        try:
+            source = json.loads(source)
+        except ValueError as error:
+            raise InvalidData(
+                f"game {task_id}: expected the JSON of a game.tw-pddl file, found {error}"
+            ) from None
+    if not isinstance(source, Mapping):
+        raise InvalidData(f"game {task_id}: expected a JSON object, found {type(source).__name__}")
+    for field in ("pddl_problem", "grammar"):
+        if not isinstance(source.get(field), str):
+            raise InvalidData(
+                f"game {task_id}: expected the text field {field!r} of a game.tw-pddl file, found none"
+            )
+    task = _TASK.search(source["grammar"])
+    if task is None:
+        raise InvalidData(f"game {task_id}: the grammar has no 'Your task is to: ...' line")
+    walkthrough = source.get("walkthrough") or ()
+    return parse_problem(source["pddl_problem"], task.group(1), walkthrough, task_id)
+
+
+def parse_problem(problem: str, sentence: str, walkthrough: Iterable[str], task_id: str) -> Game:
+    """A game from the text of its PDDL problem, its goal sentence and its walkthrough (see `parse_game`)."""
+    problem = problem.lower()
+    start, end = problem.find("(:init"), problem.find("(:goal")
+    if not 0 <= start < end:
+        raise InvalidData(f"game {task_id}: the PDDL problem has no (:init ...) followed by (:goal ...)")
+    facts: dict[str, list[tuple[str, ...]]] = {}
+    for predicate, arguments in _FACT.findall(problem, start, end):
+        facts.setdefault(predicate, []).append(tuple(arguments.split()))
+    commands = tuple(_in_0_4_wording(command) for command in walkthrough)
+    goal = parse_goal(problem[end:], task_id)
+    return Game.from_facts(facts, task_id=task_id, goal=goal, sentence=sentence, walkthrough=commands)
+
+
+def parse_goal(text: str, task_id: str) -> Goal:
+    """The goal from the lower-case text of a PDDL ``(:goal ...)``."""
+    objects, receptacle = _TYPED.findall(text), _RECEPTACLE_TYPED.search(text)
+    if "istoggled" in text:
+        if len(objects) == 2:
+            return Goal("look_at_obj_in_light", objects[1], objects[0])
+    elif objects and receptacle is not None:
+        for mark, task_type in (
+            ("?o2", "pick_two_obj_and_place"),
+            ("isclean", "pick_clean_then_place_in_recep"),
+            ("ishot", "pick_heat_then_place_in_recep"),
+            ("iscool", "pick_cool_then_place_in_recep"),
+            ("inreceptacle", "pick_and_place_simple"),
+        ):
+            if mark in text:
+                return Goal(task_type, objects[0], receptacle.group(1))
+    raise InvalidData(
+        f"game {task_id}: the goal is none of ALFRED's six task types ({', '.join(TASK_TYPES)}): {' '.join(text.split())[:300]}"
+    )
+
+
+def _in_0_4_wording(command: str) -> str:
+    if command.startswith("put ") and " in/on " in command:
+        return command.replace("put ", "move ", 1).replace(" in/on ", " to ", 1)
+    return command
