@@ -1,0 +1,152 @@
+"""Rooms of procedural games: which receptacles, where they stand, and which rooms are held out.
+
+A room is drawn from its kind and a number, so that many tasks share a room, as in ALFRED. Rooms are told apart by
+their *layout*: the kind and the number of receptacles of each type, which is what a player sees of an empty room.
+One layout in `HELD_OUT_ONE_IN` is held out, by a digest of the layout itself: training games never take place in
+such a layout and games of ``valid_unseen`` always do, whatever the difficulty. Rooms with numbers below
+`SEEN_ROOMS` belong to training and ``valid_seen``, the others to ``valid_unseen``.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
+from random import Random
+
+from envrl.envs.alfworld.rooms import (
+    APPLIANCES,
+    BASINS,
+    OPENABLE,
+    RECEPTACLE_COUNTS,
+    SHARED_SPOTS,
+    SPARE,
+)
+from envrl.envs.alfworld.tables import below, weighted
+
+#: rooms of each kind that training games share, and that held-out games share
+SEEN_ROOMS, UNSEEN_ROOMS = 4096, 512
+HELD_OUT_ONE_IN = 8
+#: smallest room that has the appliances of a kitchen and somewhere to put things
+SMALLEST = 6
+#: layouts to try before a range of sizes counts as too narrow for the split
+_TRIES = 500
+#: pieces of ids, by hundredths of a metre
+_COORDINATES = tuple(f"{'minus' if c < 0 else 'plus'}_{abs(c) // 100:02d}_dot_{abs(c) % 100:02d}" for c in range(-450, 451))
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """A room without objects.
+
+    Attributes:
+        kind: kitchen, livingroom, bedroom or bathroom.
+        counts: receptacle type -> number of them, at least one.
+        receptacles: ids by type.
+        spots: receptacle id -> location id; neighbours may share one.
+        openable: ids of the receptacles that open.
+        start: location id where the agent begins; no receptacle stands there.
+    """
+
+    kind: str
+    counts: dict[str, int]
+    receptacles: dict[str, tuple[str, ...]]
+    spots: dict[str, str]
+    openable: frozenset[str]
+    start: str
+
+
+def seeded(*parts: object) -> Random:
+    """A generator of random numbers that depends only on the parts' texts."""
+    text = "/".join(map(str, parts))
+    return Random(int.from_bytes(blake2b(text.encode(), digest_size=16).digest(), "big"))
+
+
+def layout_of(kind: str, counts: dict[str, int]) -> str:
+    """The layout in words: ``bathroom cabinet 4 countertop 1 ...``."""
+    return " ".join([kind, *(f"{name} {n}" for name, n in sorted(counts.items()) if n)])
+
+
+def is_held_out(layout: str) -> bool:
+    """Whether only ``valid_unseen`` games take place in this layout."""
+    return blake2b(layout.encode(), digest_size=4).digest()[0] % HELD_OUT_ONE_IN == 0
+
+
+def entity_id(name: str, rng: Random, taken: set[str]) -> str:
+    """A new id in ALFRED's form, ``mug_bar__plus_00_dot_16_bar__minus_...``: a type and coordinates in metres."""
+    base, basin = BASINS.get(name, name), name in BASINS
+    while True:
+        x, y, z = (_COORDINATES[below(rng, 901)] for _ in range(3))
+        made = f"{base}_bar__{x}_bar__{y}_bar__{z}" + (f"_bar_{name}" if basin else "")
+        if made not in taken:
+            taken.add(made)
+            return made
+
+
+def spot_id(rng: Random, taken: set[str]) -> str:
+    """A new location id."""
+    while True:
+        x, z = (f"{'_minus_' if c < 0 else ''}{abs(c)}" for c in (below(rng, 40) - 20, below(rng, 40) - 20))
+        made = f"loc_bar_{x}_bar_{z}_bar_{below(rng, 4)}_bar_{(30, 45, 60)[below(rng, 3)]}"
+        if made not in taken:
+            taken.add(made)
+            return made
+
+
+@lru_cache(maxsize=256)
+def draw_room(kind: str, number: int, low: int, high: int) -> Room:
+    """Room ``number`` of a kind, with ``low`` to ``high`` receptacles.
+
+    Raises:
+        ValueError: the range is so narrow that no layout on this side of the hold-out turns up.
+    """
+    rng = seeded("room", kind, number, low, high)
+    unseen = number >= SEEN_ROOMS
+    for _ in range(_TRIES):
+        counts = _draw_counts(kind, rng, low, high)
+        if is_held_out(layout_of(kind, counts)) == unseen:
+            return _furnish(kind, counts, rng)
+    raise ValueError(
+        f"no {'held-out ' if unseen else ''}layout of a {kind} with {low} to {high} receptacles in {_TRIES} tries; "
+        f"give a wider range, receptacles=(low, high)"
+    )
+
+
+def _draw_counts(kind: str, rng: Random, low: int, high: int) -> dict[str, int]:
+    shares = RECEPTACLE_COUNTS[kind]
+    counts = {name: n for name, share in shares.items() if (n := share.draw(rng))}
+    excess = sum(counts.values()) - high
+    while excess > 0:
+        # Large rooms are cut where they differ most: first second cabinets and the like, then whole types.
+        several = {name: n - 1 for name, n in counts.items() if n > 1}
+        name = weighted(several or {name: 1 for name in counts if name not in APPLIANCES.values()}).draw(rng)
+        counts[name] -= 1
+        if not counts[name]:
+            del counts[name]
+        excess -= 1
+    spare = {name: shares[name].mean() for name in SPARE if name in shares}
+    for _ in range(low - sum(counts.values())):
+        name = weighted(spare).draw(rng)
+        counts[name] = counts.get(name, 0) + 1
+    return counts
+
+
+def _furnish(kind: str, counts: dict[str, int], rng: Random) -> Room:
+    ids: set[str] = set()
+    places: set[str] = set()
+    start = spot_id(rng, places)
+    receptacles = {name: tuple(entity_id(name, rng, ids) for _ in range(n)) for name, n in sorted(counts.items())}
+    spots: dict[str, str] = {}
+    openable = set()
+    for name, group in receptacles.items():
+        neighbour, share = SHARED_SPOTS.get(name, ("", 0.0))
+        opens = OPENABLE.get(name, 0.0)
+        for i, one in enumerate(group):
+            others = receptacles.get(neighbour, ())
+            beside = group[i - 1] if neighbour == name and i else others[0] if neighbour != name and others else ""
+            # Countertops come before toasters in the order of names, so a neighbour has its spot already.
+            if beside in spots and rng.random() < share:
+                spots[one] = spots[beside]
+            else:
+                spots[one] = spot_id(rng, places)
+            if opens and rng.random() < opens:
+                openable.add(one)
+    return Room(kind, counts, receptacles, spots, frozenset(openable), start)
