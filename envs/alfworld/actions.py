@@ -1,8 +1,8 @@
 """The commands of ALFWorld: how they are written, when they are possible, and what they do.
 
 Every rule is an operator of ALFRED's PDDL domain as the reference engine plays it. Commands are recognised by
-grammar and name, not by membership in the list of admissible ones, so that "not possible now" and "not a command"
-can be told apart.
+grammar and name, not by membership in the list of admissible ones, so that "not possible now" and "not a
+command" can be told apart.
 """
 
 from collections.abc import Callable
@@ -37,9 +37,9 @@ KNIVES = ("knife", "butterknife")
 class Action(NamedTuple):
     """A command taken apart: verb, and the things it names.
 
-    ``first`` and ``second`` are indices as in `Game.things` (objects first, then receptacles), -1 where absent.
-    The verb is that of the 0.4 wording: look, inventory, help, go, open, close, take, move, examine, use, clean,
-    heat, cool, slice.
+    ``first`` and ``second`` are indices as in `Game.things` (objects first, then receptacles), -1 where
+    absent. The verb is that of the 0.4 wording: look, inventory, help, go, open, close, take, move, examine,
+    use, clean, heat, cool, slice.
     """
 
     verb: str
@@ -83,7 +83,7 @@ def parse_action(game: Game, command: str, syntax: ActionSyntax = "0.4") -> Acti
 
 
 def carry_out(game: Game, state: State, action: Action, syntax: ActionSyntax = "0.4") -> str | None:
-    """Do it: change the state and return what the player reads; None, and no change, where it is not possible."""
+    """Do it: change the state and return what the player reads; None, and no change, where it cannot be."""
     return _RULES[action.verb](game, state, action.first, action.second, syntax)
 
 
@@ -190,7 +190,7 @@ def _move(game: Game, state: State, first: int, second: int, syntax: ActionSynta
 
 
 def _examine(game: Game, state: State, first: int, second: int, syntax: ActionSyntax) -> str | None:
-    # Only the object in hand: the domain's clause about objects in sight never applies in the reference engine.
+    # Only the object in hand: the domain's clause about objects in sight never applies in the reference.
     if first == state.holding:
         return text.held_object(game, state, first)
     r = _receptacle_here(game, state, first)
@@ -211,7 +211,7 @@ def _use(game: Game, state: State, first: int, second: int, syntax: ActionSyntax
 
 
 def _appliance(game: Game, state: State, o: int, thing: int, trait: int, types: tuple[str, ...]) -> int:
-    """Index of the receptacle if it is one of ``types``, stands here, and the object in hand has the trait."""
+    """Index of the receptacle if it is of ``types`` and here, and the object in hand has the trait; else -1."""
     r = _receptacle_here(game, state, thing)
     fits = r >= 0 and o == state.holding and trait >> o & 1 and game.receptacle_types[r] in types
     return r if fits else -1

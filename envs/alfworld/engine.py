@@ -1,10 +1,10 @@
-"""The native engine: ALFWorld as pure functions over a `Game` and a `State`, without textworld or a subprocess.
+"""The native engine: ALFWorld as pure functions over a `Game` and a `State`, no textworld, no subprocess.
 
->>> from envrl.envs.alfworld.engine import admissible, initial_state, is_won, state_key, step   # doctest: +SKIP
->>> state = initial_state(game)                                                                  # doctest: +SKIP
->>> step(game, state, admissible(game, state)[0])      # the text; `state` has changed           # doctest: +SKIP
+    state = initial_state(game)
+    text = step(game, state, admissible(game, state)[0])
 
-`State.copy` branches. Nothing here is shared between states, so threads may step different states of one game.
+`State.copy` branches. Nothing here is shared between states, so threads may step different states of one
+game.
 """
 
 from envrl.envs.alfworld.actions import CLEANERS, COOLERS, HEATERS, KNIVES, Action, carry_out, parse_action
@@ -61,8 +61,8 @@ def is_won(game: Game, state: State) -> bool:
 def admissible(game: Game, state: State, syntax: ActionSyntax = "0.4") -> tuple[str, ...]:
     """All commands that are possible now, sorted.
 
-    Commands fall into blocks by verb, and the blocks stand in alphabetical order; only the few commands inside
-    a block are sorted.
+    Commands fall into blocks by verb, and the blocks stand in alphabetical order; only the few commands
+    inside a block are sorted.
     """
     here, held = game.receptacles_at[state.location], state.holding
     names, objects = game.receptacle_names, game.object_names

@@ -1,11 +1,13 @@
 """One ALFWorld game as plain, immutable facts: what there is, where it starts, and what is to be done.
 
-A `Game` comes from a ``game.tw-pddl`` file (`envrl.envs.alfworld.pddl`) or from facts in memory (`Game.from_facts`, used by the
-generator). Everything is indexed by small integers and sets of objects or receptacles are bit masks, so that a
-state of the game (see `envrl.envs.alfworld.state`) is a handful of integers.
+A `Game` comes from a ``game.tw-pddl`` file (`envrl.envs.alfworld.pddl`) or from facts in memory
+(`Game.from_facts`, used by the generator). Everything is indexed by small integers and sets of objects or
+receptacles are bit masks, so that a state of the game (see `envrl.envs.alfworld.state`) is a handful of
+integers.
 
 The names follow the reference engine (textworld 1.7 with alfworld 0.4): the part of the id before ``_bar_``,
-with ``basin`` appended where the id contains it, and a number handed out in descending order over the sorted ids.
+with ``basin`` appended where the id contains it, and a number handed out in descending order over the sorted
+ids.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -43,7 +45,7 @@ KEY_PRIME = 2**127 - 1
 class Goal:
     """What wins: a task type, the type of object, and the receptacle type (or the lamp type of "look").
 
-    Types are lower case and without the ending ``type``: ``Goal("pick_two_obj_and_place", "newspaper", "drawer")``.
+    Types are lower case, without the ending ``type``: ``Goal("pick_two_obj_and_place", "pen", "drawer")``.
     """
 
     task_type: str
@@ -56,24 +58,26 @@ class Game:
     """Static facts and the initial state of one game; shared freely between environments and threads.
 
     Attributes:
-        task_id: ``<split>/<task>/<trial>`` of an official game, ``procedural/<task_type>/<seed>`` of a generated one.
+        task_id: ``<split>/<task>/<trial>`` of an official game, ``procedural/<task_type>/<seed>`` of a
+            generated one.
         goal: what wins.
         sentence: the goal in words, as the player reads it (``put some watch on sidetable.``).
         walkthrough: commands that win in the 0.4 wording, () if unknown.
         agent: id of the agent.
         locations: ids, sorted. location_names: ``loc 1`` ... (the 0.3 texts show them).
-        receptacles: ids, sorted; with receptacle_names, receptacle_types (``cabinet``) and receptacle_locations
-            (indices into locations) in the same order.
+        receptacles: ids, sorted; with receptacle_names, receptacle_types (``cabinet``) and
+            receptacle_locations (indices into locations) in the same order.
         objects: ids, sorted; with object_names and object_types.
         pickupable ... toggleable, receptacle_objects: masks over objects. openable: mask over receptacles.
         can_contain: pairs (receptacle type, object type) that `move` accepts.
-        nested: pairs (inner object, outer object) that start one inside the other (indices; they never change).
+        nested: pairs (inner object, outer object), indices, that start one inside the other and stay so.
         start_location, start_holding (-1: nothing), start_opened (mask over receptacles), start_hot ...
             start_toggled (masks over objects), start_contents (per receptacle, mask of objects),
             start_at_location (per location, mask of objects): the initial state.
-        receptacles_at: per location, the indices of its receptacles. things: index by name; objects come first,
-            receptacle r has index len(objects) + r.
-        goal_objects, lamps: masks of the objects of the goal's type (that also have the trait the goal asks for).
+        receptacles_at: per location, the indices of its receptacles. things: index by name; objects come
+            first, receptacle r has index len(objects) + r.
+        goal_objects, lamps: masks of the objects of the goal's type (that also have the trait the goal asks
+            for).
         goal_receptacles: indices of the receptacles of the goal's type.
         go_to: per location, the sorted commands that lead to a receptacle elsewhere.
         object_keys, receptacle_keys, location_keys, base_key: numbers that the state key is made of.
@@ -137,21 +141,21 @@ class Game:
         """A game from its initial facts, the vocabulary of ALFRED's PDDL in lower case.
 
         Args:
-            facts: predicate -> argument tuples. ``atlocation`` (agent, location) holds exactly one fact; every
-                receptacle needs ``receptacletype`` (r, ``cabinettype``) and ``receptacleatlocation`` (r, location);
-                every object ``objecttype`` (o, ``mugtype``). Optional: ``objectatlocation`` (o, location),
-                ``inreceptacle`` (o, r), ``cancontain`` (``cabinettype``, ``mugtype``), ``openable`` and ``opened``
-                (r,), the traits ``pickupable cleanable heatable coolable sliceable toggleable isreceptacleobject``
-                and the states ``ishot iscool isclean issliced istoggled`` (o,), ``holds`` (agent, o),
-                ``inreceptacleobject`` (inner, outer). An object that stands in a receptacle should also have
-                ``objectatlocation`` at that place (`slice` needs it).
+            facts: predicate -> argument tuples. ``atlocation`` (agent, location) holds exactly one fact;
+                every receptacle needs ``receptacletype`` (r, ``cabinettype``) and ``receptacleatlocation``
+                (r, location); every object ``objecttype`` (o, ``mugtype``). Optional: ``objectatlocation``
+                (o, location), ``inreceptacle`` (o, r), ``cancontain`` (``cabinettype``, ``mugtype``),
+                ``openable`` and ``opened`` (r,), the traits ``pickupable cleanable heatable coolable
+                sliceable toggleable isreceptacleobject`` and the states ``ishot iscool isclean issliced
+                istoggled`` (o,), ``holds`` (agent, o), ``inreceptacleobject`` (inner, outer). An object that
+                stands in a receptacle should also have ``objectatlocation`` at that place (`slice` needs it).
             task_id: the id under which the game is known.
             goal: what wins.
             sentence: the goal in words without "Your task is to: ".
             walkthrough: commands that win.
 
-        Ids decide names and order: lower case, ``<type>_bar_<anything>`` (``mug_bar_07``), objects and receptacles
-        sorted by id; within a type the first id gets the highest number.
+        Ids decide names and order: lower case, ``<type>_bar_<anything>`` (``mug_bar_07``), objects and
+        receptacles sorted by id; within a type the first id gets the highest number.
 
         Raises:
             InvalidData: a fact names an entity that has no type or place, or the start is missing.

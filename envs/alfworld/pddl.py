@@ -1,7 +1,7 @@
 """Reading ``game.tw-pddl`` files: JSON that holds a PDDL problem, a text grammar and a walkthrough.
 
-All official games share one PDDL domain and one grammar except for the goal sentence, so only the initial facts,
-the goal and that sentence are read here; the rules themselves live in `envrl.envs.alfworld.actions`.
+All official games share one PDDL domain and one grammar except for the goal sentence, so only the initial
+facts, the goal and that sentence are read here; the rules themselves live in `envrl.envs.alfworld.actions`.
 """
 
 import json
@@ -22,7 +22,8 @@ def parse_game(source: str | Mapping[str, Any], task_id: str) -> Game:
     """A game from the text (or the decoded JSON) of a ``game.tw-pddl`` file, in the 0.4 or the 0.3 wording.
 
     Args:
-        source: the file's text, or a mapping with ``pddl_problem``, ``grammar`` and, optionally, ``walkthrough``.
+        source: the file's text, or a mapping with ``pddl_problem``, ``grammar`` and, optionally,
+            ``walkthrough``.
         task_id: the id under which the game is known; errors name it.
 
     Raises:
@@ -79,8 +80,9 @@ def parse_goal(text: str, task_id: str) -> Goal:
         ):
             if mark in text:
                 return Goal(task_type, objects[0], receptacle.group(1))
+    found = " ".join(text.split())[:300]
     raise InvalidData(
-        f"game {task_id}: the goal is none of ALFRED's six task types ({', '.join(TASK_TYPES)}): {' '.join(text.split())[:300]}"
+        f"game {task_id}: the goal is none of ALFRED's six task types ({', '.join(TASK_TYPES)}): {found}"
     )
 
 

@@ -1,9 +1,9 @@
 """The changing part of a game: plain integers, cheap to copy, with a digest kept up to date by every change.
 
-The digest (`state_key`) is a sum over the facts that hold, modulo the prime 2**127 - 1; a fact's term is the product
-of a constant for its predicate and one number for each entity in it, all taken from BLAKE2b of their names. Two
-different sets of facts are two different polynomials of degree three in these numbers, so they collide with a
-probability of about 2**-125, in every process and under every hash seed alike.
+The digest (`state_key`) is a sum over the facts that hold, modulo the prime 2**127 - 1; a fact's term is the
+product of a constant for its predicate and one number for each entity in it, all taken from BLAKE2b of their
+names. Two different sets of facts are two different polynomials of degree three in these numbers, so they
+collide with a probability of about 2**-125, in every process and under every hash seed alike.
 """
 
 from dataclasses import dataclass
@@ -36,8 +36,8 @@ class State:
         contents: per receptacle, mask of the objects in it (an object may stand in two receptacles at once,
             as it does in many official games).
         at_location: per location, mask of the objects that lie there; `slice` asks for this.
-        taken: per receptacle, mask of the objects that were taken from it and not put back; `look` shows those
-            that lie at the same location again.
+        taken: per receptacle, mask of the objects that were taken from it and not put back; `look` shows
+            those that lie at the same location again.
         key: the digest as an integer.
     """
 

@@ -1,4 +1,4 @@
-"""What the player reads. Byte for byte the texts of the reference engine (alfworld 0.4.2 with textworld 1.7)."""
+"""What the player reads, byte for byte as the reference engine prints it (alfworld 0.4.2, textworld 1.7)."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -12,8 +12,7 @@ ActionSyntax = Literal["0.4", "0.3"]
 NOTHING_HAPPENS = "Nothing happens."
 _WELCOME = "-= Welcome to TextWorld, ALFRED! =-"
 _MIDDLE = "You are in the middle of a room. Looking quickly around you, you see "
-# (command, explanation, column at which the explanation starts); the 0.4 line of "move" is two columns short in
-# the reference's own text.
+# ("", "") stands for the line about putting things down, which is not aligned in the reference's own text.
 _HELP = (
     ("look", "look around your current location"),
     ("inventory", "check your current inventory"),
@@ -96,8 +95,8 @@ def held_object(game: Game, state: State, o: int) -> str:
     """What ``examine`` prints for the object in hand."""
     name = game.object_names[o]
     if game.receptacle_objects >> o & 1:
-        inner = [i for i, outer in game.nested if outer == o]
-        return f"This is a normal {name}. In it, you see {listing(['a ' + game.object_names[i] for i in inner])}."
+        inner = listing(["a " + game.object_names[i] for i, outer in game.nested if outer == o])
+        return f"This is a normal {name}. In it, you see {inner}."
     clean, sliced = state.clean >> o & 1, state.sliced >> o & 1
     temperature = "hot" if state.hot >> o & 1 else "cool" if state.cool >> o & 1 else ""
     # The reference's order of rules: "cold" only where nothing else is to be said, and "on" before "sliced".

@@ -1,0 +1,101 @@
+"""Where games come from: generated on the spot, or read from official data. Both look the same from outside."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from envrl.envs.alfworld.game import TASK_TYPES, Game
+from envrl.envs.errors import InvalidTask
+
+#: parsed games that stay in memory, process-wide; one takes some 40 KB
+_KEPT_GAMES = 1024
+
+
+class GameLibrary(Protocol):
+    """A set of games with ids."""
+
+    def task_ids(self) -> Sequence[str]:
+        """Ids of the split, in a fixed order; may be lazy."""
+
+    def load(self, task_id: str) -> Game:
+        """The game of this id; ids outside the split are accepted. Raises InvalidTask if there is none."""
+
+
+class GameCache:
+    """The most recently used games, shared by all environments of the process and safe in threads.
+
+    Two threads that miss at the same time may both build the game; the results are equal and immutable, so
+    whichever is stored last serves.
+    """
+
+    def __init__(self, size: int = _KEPT_GAMES) -> None:
+        self._size = size
+        self._games: OrderedDict[Any, Game] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: Any, build: Callable[[], Game]) -> Game:
+        """The game under ``key``, built where it is not kept."""
+        with self._lock:
+            game = self._games.get(key)
+            if game is not None:
+                self._games.move_to_end(key)
+                return game
+        game = build()
+        with self._lock:
+            self._games[key] = game
+            while len(self._games) > self._size:
+                self._games.popitem(last=False)
+        return game
+
+
+#: group rollouts reset many environments to the same task: it is parsed or generated once
+_GAMES = GameCache()
+
+
+def check_task_types(task_types: Sequence[str] | None) -> tuple[str, ...]:
+    """The task types asked for, all six for None.
+
+    Raises:
+        ValueError: an unknown name, or none at all.
+    """
+    if task_types is None:
+        return TASK_TYPES
+    wanted = (task_types,) if isinstance(task_types, str) else tuple(task_types)
+    unknown = [name for name in wanted if name not in TASK_TYPES]
+    if unknown or not wanted:
+        raise ValueError(f"task_types must name some of {list(TASK_TYPES)}, got {list(wanted)}")
+    return tuple(name for name in TASK_TYPES if name in wanted)
+
+
+class ProceduralLibrary:
+    """Generated games of one split (see `envrl.envs.alfworld.generator`)."""
+
+    def __init__(self, split: str, task_types: Sequence[str] | None, difficulty: Mapping[str, Any]) -> None:
+        from envrl.envs.alfworld.generator import ProceduralTasks
+
+        self._difficulty = dict(difficulty)
+        self._ids = ProceduralTasks(split, task_types=check_task_types(task_types), **self._difficulty)
+
+    def task_ids(self) -> Sequence[str]:
+        """Ids of the split (lazy)."""
+        return self._ids
+
+    def load(self, task_id: str) -> Game:
+        """The generated game of this id."""
+        return load_generated(task_id, self._difficulty)
+
+
+def load_generated(task_id: str, difficulty: Mapping[str, Any]) -> Game:
+    """A generated game by its id, kept for the next environment that asks for it."""
+    from envrl.envs.alfworld.generator import generate_game
+
+    if not isinstance(task_id, str) or not task_id.startswith("procedural/"):
+        raise InvalidTask(f"expected a task_id procedural/<task_type>/<seed>, got {task_id!r}")
+    key = (task_id, tuple(sorted((name, repr(value)) for name, value in difficulty.items())))
+    return _GAMES.get(key, lambda: generate_game(task_id, **difficulty))
+
+
+def kept_game(key: Any, build: Callable[[], Game]) -> Game:
+    """The game under ``key`` from the process-wide cache, built where it is not kept."""
+    return _GAMES.get(key, build)
