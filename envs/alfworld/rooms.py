@@ -174,3 +174,6 @@ towelholder: 0 70 30
 """,
     }.items()
 }
+
+#: every receptacle type of any room
+RECEPTACLES = frozenset(name for counts in RECEPTACLE_COUNTS.values() for name in counts)
