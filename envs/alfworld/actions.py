@@ -9,7 +9,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from envrl.envs.alfworld import text
-from envrl.envs.alfworld.game import KEY_PRIME, Game
+from envrl.envs.alfworld.facts import KEY_PRIME
+from envrl.envs.alfworld.game import Game
 from envrl.envs.alfworld.state import (
     AT,
     CLEAN,
@@ -211,7 +212,7 @@ def _use(game: Game, state: State, first: int, second: int, syntax: ActionSyntax
 
 
 def _appliance(game: Game, state: State, o: int, thing: int, trait: int, types: tuple[str, ...]) -> int:
-    """Index of the receptacle if it is of ``types`` and here, and the object in hand has the trait; else -1."""
+    """Index of the receptacle if it is of ``types`` and here, and what is held has the trait; else -1."""
     r = _receptacle_here(game, state, thing)
     fits = r >= 0 and o == state.holding and trait >> o & 1 and game.receptacle_types[r] in types
     return r if fits else -1

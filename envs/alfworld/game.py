@@ -12,10 +12,6 @@ ids.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
-from hashlib import blake2b
-
-from envrl.envs.errors import InvalidData
 
 #: ALFRED's six names, in the order used wherever task types are listed
 TASK_TYPES = (
@@ -30,15 +26,6 @@ TASK_TYPES = (
 OBJECT_STATES = ("hot", "cool", "clean", "sliced", "toggled")
 #: predicates over one object that never change
 OBJECT_TRAITS = ("pickupable", "cleanable", "heatable", "coolable", "sliceable", "toggleable")
-
-#: what the PDDL goal asks of the object besides its type
-_TRAIT_OF_GOAL = {
-    "pick_clean_then_place_in_recep": "cleanable",
-    "pick_heat_then_place_in_recep": "heatable",
-    "pick_cool_then_place_in_recep": "coolable",
-}
-#: modulus of the state key (a Mersenne prime, see `envrl.envs.alfworld.state`)
-KEY_PRIME = 2**127 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +147,10 @@ class Game:
         Raises:
             InvalidData: a fact names an entity that has no type or place, or the start is missing.
         """
-        return _build(facts, task_id, goal, sentence, tuple(walkthrough))
+        # Imported here because building needs the class.
+        from envrl.envs.alfworld.facts import build_game
+
+        return build_game(facts, task_id, goal, sentence, tuple(walkthrough))
 
     def facts(self) -> dict[str, list[tuple[str, ...]]]:
         """The initial facts again, in the form that `from_facts` takes (sorted)."""
@@ -205,135 +195,3 @@ def bits(mask: int) -> Iterator[int]:
         low = mask & -mask
         yield low.bit_length() - 1
         mask ^= low
-
-
-def _names(ids: Iterable[str]) -> dict[str, str]:
-    """Display names by id; the ids must come sorted."""
-    bases: dict[str, list[str]] = {}
-    for entity in ids:
-        base, mark, _ = entity.partition("_bar_")
-        if mark:
-            bases.setdefault(base + "basin" if "basin" in entity else base, []).append(entity)
-    return {
-        entity: f"{base} {len(group) - i}" for base, group in bases.items() for i, entity in enumerate(group)
-    }
-
-
-def _key_number(text: str) -> int:
-    return int.from_bytes(blake2b(text.encode(), digest_size=16).digest(), "big") % KEY_PRIME
-
-
-@lru_cache(maxsize=1024)
-def _shared_pairs(pairs: frozenset[tuple[str, str]]) -> frozenset[tuple[str, str]]:
-    """The same frozenset for equal ones: thousands of games have only about a hundred of them."""
-    return pairs
-
-
-def _untyped(name: str) -> str:
-    return name.removesuffix("type")
-
-
-def _build(
-    facts: Mapping[str, Iterable[tuple[str, ...]]],
-    task_id: str,
-    goal: Goal,
-    sentence: str,
-    walkthrough: tuple[str, ...],
-) -> Game:
-    rows: dict[str, list[tuple[str, ...]]] = {name: list(group) for name, group in facts.items()}
-
-    def fact(name: str) -> list[tuple[str, ...]]:
-        return rows.get(name, [])
-
-    if goal.task_type not in TASK_TYPES:
-        raise InvalidData(f"game {task_id}: task type {goal.task_type!r} is none of {', '.join(TASK_TYPES)}")
-    if len(fact("atlocation")) != 1:
-        raise InvalidData(f"game {task_id}: expected one 'atlocation' fact, found {len(fact('atlocation'))}")
-    ((agent, start),) = fact("atlocation")
-    entities = sorted({entity for group in rows.values() for row in group for entity in row})
-    names = _names(entities)
-    object_type, receptacle_type = dict(fact("objecttype")), dict(fact("receptacletype"))
-    place = dict(fact("receptacleatlocation"))
-    objects = tuple(sorted(object_type))
-    receptacles = tuple(sorted(place))
-    locations = tuple(sorted({start, *place.values(), *(row[1] for row in fact("objectatlocation"))}))
-    o_index = {entity: i for i, entity in enumerate(objects)}
-    r_index = {entity: i for i, entity in enumerate(receptacles)}
-    l_index = {entity: i for i, entity in enumerate(locations)}
-
-    def mask(name: str, index: Mapping[str, int]) -> int:
-        value = 0
-        for (entity,) in fact(name):
-            value |= 1 << index[entity]
-        return value
-
-    try:
-        contents, at_location = [0] * len(receptacles), [0] * len(locations)
-        for o, r in fact("inreceptacle"):
-            contents[r_index[r]] |= 1 << o_index[o]
-        for o, at in fact("objectatlocation"):
-            at_location[l_index[at]] |= 1 << o_index[o]
-        object_names = tuple(names[o] for o in objects)
-        receptacle_names = tuple(names[r] for r in receptacles)
-        receptacle_locations = tuple(l_index[place[r]] for r in receptacles)
-        object_types = tuple(_untyped(object_type[o]) for o in objects)
-        receptacle_types = tuple(_untyped(receptacle_type[r]) for r in receptacles)
-        masks = {trait: mask(trait, o_index) for trait in OBJECT_TRAITS}
-        states = {"start_" + name: mask("is" + name, o_index) for name in OBJECT_STATES}
-        receptacle_objects = mask("isreceptacleobject", o_index)
-        openable, opened = mask("openable", r_index), mask("opened", r_index)
-        holding = o_index[fact("holds")[0][1]] if fact("holds") else -1
-        nested = tuple(sorted({(o_index[i], o_index[o]) for i, o in fact("inreceptacleobject")}))
-    except KeyError as error:
-        raise InvalidData(
-            f"game {task_id}: a fact names {error.args[0]!r}, which has no type or no place"
-        ) from None
-    receptacles_at = tuple(
-        tuple(r for r, at in enumerate(receptacle_locations) if at == here) for here in range(len(locations))
-    )
-    by_command = sorted(
-        (f"go to {name}", at) for name, at in zip(receptacle_names, receptacle_locations, strict=True)
-    )
-    things = {name: i for i, name in enumerate(object_names + receptacle_names)}
-    of_type = sum(1 << o for o, t in enumerate(object_types) if t == goal.object_type)
-    trait = _TRAIT_OF_GOAL.get(goal.task_type)
-    lamps = sum(1 << o for o, t in enumerate(object_types) if t == goal.target_type) & masks["toggleable"]
-    can_contain = _shared_pairs(frozenset((_untyped(r), _untyped(o)) for r, o in fact("cancontain")))
-    static = sorted({(name, *row) for name, group in rows.items() for row in group})
-    return Game(
-        task_id=task_id,
-        goal=goal,
-        sentence=sentence,
-        walkthrough=walkthrough,
-        agent=agent,
-        locations=locations,
-        location_names=tuple(names.get(at, at) for at in locations),
-        receptacles=receptacles,
-        receptacle_names=receptacle_names,
-        receptacle_types=receptacle_types,
-        receptacle_locations=receptacle_locations,
-        objects=objects,
-        object_names=object_names,
-        object_types=object_types,
-        **masks,
-        receptacle_objects=receptacle_objects,
-        openable=openable,
-        can_contain=can_contain,
-        nested=nested,
-        start_location=l_index[start],
-        start_holding=holding,
-        start_opened=opened,
-        **states,
-        start_contents=tuple(contents),
-        start_at_location=tuple(at_location),
-        receptacles_at=receptacles_at,
-        things=things,
-        goal_objects=of_type & masks[trait] if trait else of_type,
-        lamps=lamps,
-        goal_receptacles=tuple(r for r, t in enumerate(receptacle_types) if t == goal.target_type),
-        go_to=tuple(tuple(c for c, at in by_command if at != here) for here in range(len(locations))),
-        object_keys=tuple(map(_key_number, objects)),
-        receptacle_keys=tuple(map(_key_number, receptacles)),
-        location_keys=tuple(map(_key_number, locations)),
-        base_key=_key_number("\n".join(map(" ".join, static)) + f"\n{goal.task_type} {sentence}"),
-    )

@@ -1,4 +1,4 @@
-"""Where games come from: generated on the spot, or read from official data. Both look the same from outside."""
+"""Where games come from: generated on the spot, or read from official data; the same from outside."""
 
 import threading
 from collections import OrderedDict

@@ -7,6 +7,7 @@ facts, the goal and that sentence are read here; the rules themselves live in `e
 import json
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from envrl.envs.alfworld.game import TASK_TYPES, Game, Goal
@@ -15,7 +16,9 @@ from envrl.envs.errors import InvalidData
 _FACT = re.compile(r"\((\w+)((?:\s+[\w\-]+)*)\s*\)")
 _TYPED = re.compile(r"objecttype \?\w+ (\w+?)type\b")
 _RECEPTACLE_TYPED = re.compile(r"receptacletype \?\w+ (\w+?)type\b")
-_TASK = re.compile(r'"Your task is to: ([^"]*)"')
+# Inside a JSON string, hence the escapes.
+_TASK = re.compile(r'"Your task is to: ((?:[^"\\]|\\.)*)"')
+_CONTAIN = "(cancontain"
 
 
 def parse_game(source: str | Mapping[str, Any], task_id: str) -> Game:
@@ -43,11 +46,17 @@ def parse_game(source: str | Mapping[str, Any], task_id: str) -> Game:
             raise InvalidData(
                 f"game {task_id}: expected the text field {field!r} of a game.tw-pddl file, found none"
             )
-    task = _TASK.search(source["grammar"])
+    sentence = goal_sentence(source["grammar"], task_id)
+    walkthrough = source.get("walkthrough") or ()
+    return parse_problem(source["pddl_problem"], sentence, walkthrough, task_id)
+
+
+def goal_sentence(grammar: str, task_id: str) -> str:
+    """The goal in words, from the text grammar of a game file."""
+    task = _TASK.search(grammar)
     if task is None:
         raise InvalidData(f"game {task_id}: the grammar has no 'Your task is to: ...' line")
-    walkthrough = source.get("walkthrough") or ()
-    return parse_problem(source["pddl_problem"], task.group(1), walkthrough, task_id)
+    return str(json.loads(f'"{task.group(1)}"', strict=False))
 
 
 def parse_problem(problem: str, sentence: str, walkthrough: Iterable[str], task_id: str) -> Game:
@@ -56,12 +65,28 @@ def parse_problem(problem: str, sentence: str, walkthrough: Iterable[str], task_
     start, end = problem.find("(:init"), problem.find("(:goal")
     if not 0 <= start < end:
         raise InvalidData(f"game {task_id}: the PDDL problem has no (:init ...) followed by (:goal ...)")
-    facts: dict[str, list[tuple[str, ...]]] = {}
-    for predicate, arguments in _FACT.findall(problem, start, end):
-        facts.setdefault(predicate, []).append(tuple(arguments.split()))
+    facts = _facts(problem[start:end])
     commands = tuple(_in_0_4_wording(command) for command in walkthrough)
     goal = parse_goal(problem[end:], task_id)
     return Game.from_facts(facts, task_id=task_id, goal=goal, sentence=sentence, walkthrough=commands)
+
+
+def _facts(init: str) -> dict[str, Iterable[tuple[str, ...]]]:
+    """The facts of a lower-case ``(:init ...)``, by predicate."""
+    facts: dict[str, list[tuple[str, ...]]] = {}
+    # Half of an official game are its canContain facts, in one block that many games share.
+    first, last = init.find(_CONTAIN), init.find(")", max(init.rfind(_CONTAIN), 0)) + 1
+    block = init[first:last]
+    apart = first >= 0 and block.count("(") == block.count(_CONTAIN)
+    for text in (init[:first], init[last:]) if apart else (init,):
+        for predicate, arguments in _FACT.findall(text):
+            facts.setdefault(predicate, []).append(tuple(arguments.split()))
+    return {**facts, "cancontain": _contain_block(block)} if apart else {**facts}
+
+
+@lru_cache(maxsize=256)
+def _contain_block(block: str) -> frozenset[tuple[str, ...]]:
+    return frozenset(tuple(arguments.split()) for _, arguments in _FACT.findall(block))
 
 
 def parse_goal(text: str, task_id: str) -> Goal:

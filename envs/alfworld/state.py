@@ -7,15 +7,13 @@ collide with a probability of about 2**-125, in every process and under every ha
 """
 
 from dataclasses import dataclass
-from hashlib import blake2b
 
-from envrl.envs.alfworld.game import KEY_PRIME, OBJECT_STATES, Game, bits
+from envrl.envs.alfworld.facts import KEY_PRIME, key_number
+from envrl.envs.alfworld.game import OBJECT_STATES, Game, bits
 
 
 def _constant(predicate: str) -> int:
-    return (
-        int.from_bytes(blake2b(f"predicate {predicate}".encode(), digest_size=16).digest(), "big") % KEY_PRIME
-    )
+    return key_number(f"predicate {predicate}")
 
 
 AT, HOLDS, OPENED, INSIDE, LYING, TAKEN = map(
