@@ -1,0 +1,148 @@
+"""The ``envrl`` command: finds the subcommand, imports only that one, reads its options, runs it.
+
+Every subcommand is a frozen dataclass of options and a function that takes it; tyro turns the dataclass into
+the command line and its ``--help``. Exit codes: 0 done, 2 wrong use or missing data (one line on stderr, no
+traceback), 130 interrupted. Adding a subcommand is one line in `COMMANDS`.
+"""
+
+import contextlib
+import importlib
+import io
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from envrl import __version__
+from envrl.envs.errors import EnvRLError
+
+DONE, WRONG_USE, INTERRUPTED = 0, 2, 130
+
+
+class Command(NamedTuple):
+    """Where a subcommand lives. ``run(config)`` may return an exit code; anything else counts as 0."""
+
+    module: str
+    config: str
+    run: str
+    summary: str
+
+
+_DATA = "envrl.commands.data"
+COMMANDS: dict[str, Command] = {
+    "data list": Command(_DATA, "ListConfig", "list_data", "data sets and where they are expected"),
+    "data download": Command(_DATA, "DownloadConfig", "download", "fetch and unpack a data set"),
+    "data verify": Command(_DATA, "VerifyConfig", "verify", "count and check what is there"),
+    "play": Command("envrl.commands.play", "PlayConfig", "play", "act in an environment yourself"),
+    "record": Command(
+        "envrl.commands.record", "RecordConfig", "record", "write episodes of a policy to Parquet"
+    ),
+    "export minari": Command(
+        "envrl.commands.export", "MinariConfig", "export_minari", "a recording for Minari"
+    ),
+}
+
+
+def main(argv: Sequence[str] | None = None, commands: Mapping[str, Command] = COMMANDS) -> int:
+    """Run ``envrl`` with ``argv`` (default: the process arguments) and return the exit code.
+
+    Args:
+        argv: words after ``envrl``.
+        commands: the table of subcommands.
+    """
+    words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _dispatch(words, commands)
+    except EnvRLError as error:
+        return _refuse(f"envrl: {_one_line(str(error))}")
+    except KeyboardInterrupt:
+        print("envrl: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader (`| head`) has gone; without this the interpreter complains once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+    except OSError as error:  # a full disk, a folder that may not be written
+        return _refuse(f"envrl: {_one_line(str(error))}")
+
+
+def _dispatch(words: list[str], commands: Mapping[str, Command]) -> int:
+    if not words or words[0] in ("-h", "--help"):
+        print(_overview("", commands))
+        return DONE if words else WRONG_USE
+    if words[0] == "--version":
+        print(f"envrl {__version__}")
+        return DONE
+    name = next((n for n in (" ".join(words[:2]), words[0]) if n in commands), None)
+    if name is None:
+        return _unknown(words, commands)
+    command = commands[name]
+    module = importlib.import_module(command.module)
+    config, code = _parse(getattr(module, command.config), f"envrl {name}", words[len(name.split()) :])
+    if config is None:
+        return code
+    result = getattr(module, command.run)(config)
+    return result if type(result) is int else DONE
+
+
+def _unknown(words: list[str], commands: Mapping[str, Command]) -> int:
+    """No such subcommand; a bare group name (``envrl data``) shows the group."""
+    group = {n: c for n, c in commands.items() if n.startswith(words[0] + " ")}
+    if group and words[1:] in ([], ["-h"], ["--help"]):
+        print(_overview(words[0] + " ", group))
+        return DONE if words[1:] else WRONG_USE
+    if group:
+        choices = ", ".join(n.split(" ", 1)[1] for n in group)
+        return _refuse(f"envrl {words[0]}: unknown subcommand {words[1]!r}; expected one of: {choices}")
+    first = ", ".join(dict.fromkeys(n.split()[0] for n in commands))
+    return _refuse(
+        f"envrl: unknown command {words[0]!r}; expected one of: {first} (`envrl --help` describes them)"
+    )
+
+
+def _overview(prefix: str, commands: Mapping[str, Command]) -> str:
+    width = max(len(name) for name in commands)
+    lines = [f"  {name:<{width}}  {command.summary}" for name, command in commands.items()]
+    what = "" if prefix else "EnvRL: language-model agent environments, recording and training.\n\n"
+    return (
+        f"usage: envrl {prefix}COMMAND [OPTIONS]\n\n{what}commands:\n"
+        + "\n".join(lines)
+        + "\n\n`envrl COMMAND --help` describes the options of a command."
+    )
+
+
+def _parse(config: Any, prog: str, words: list[str]) -> tuple[Any, int]:
+    """(the options, 0), or (None, exit code) where tyro has printed help or refused."""
+    import tyro
+
+    complaint = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(complaint):
+            options = tyro.cli(config, prog=prog, args=words)
+    except SystemExit as stop:
+        if not stop.code:
+            return None, DONE
+        return None, _refuse(f"{prog}: {_unbox(complaint.getvalue())} (see `{prog} --help`)")
+    sys.stderr.write(complaint.getvalue())  # warnings
+    return options, DONE
+
+
+def _unbox(text: str) -> str:
+    """Tyro's boxed complaint as one line: what stands between the frame's top and its first inner rule."""
+    kept = []
+    for line in text.splitlines():
+        inner = line.strip("│ ")
+        if inner and set(inner) == {"─"}:
+            break
+        if inner and not inner.startswith(("╭", "╰")):
+            kept.append(inner)
+    return _one_line(" ".join(kept)) or "wrong use"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _refuse(reason: str) -> int:
+    print(reason, file=sys.stderr)
+    return WRONG_USE

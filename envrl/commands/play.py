@@ -1,0 +1,61 @@
+"""``envrl play``: a person acts in an environment, in a terminal."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import gymnasium
+import tyro
+from rich.console import Console
+
+from envrl.commands.environment import WrongUse, full_env_id, make_env, parse_env_kwargs
+from envrl.envs.core import TextEnv
+from envrl.play.reading import make_reader
+from envrl.play.recorder import GameRecorder
+from envrl.play.session import Session
+from envrl.play.terminal import Terminal
+from envrl.wrappers.shards import ShardWriter
+
+
+@dataclass(frozen=True)
+class PlayConfig:
+    """Act in an environment yourself: Tab completes, :hint asks the expert, :undo takes a step back."""
+
+    env: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="ENV")]
+    """environment id, or its short form: alfworld"""
+    task_id: str | None = None
+    """play this task instead of one drawn from the split"""
+    split: str | None = None
+    """split to draw from (the same as --env-kwargs split=...)"""
+    seed: int | None = None
+    """seed of the draw"""
+    env_kwargs: tuple[str, ...] = ()
+    """arguments of the environment: key=value words or a JSON object"""
+    record: Path | None = None
+    """write the games played as transitions (policy "human") into this folder; undone steps are left out"""
+
+
+def play(config: PlayConfig) -> None:
+    """Play until the person leaves."""
+    env_id = full_env_id(config.env)
+    kwargs = parse_env_kwargs(config.env_kwargs)
+    if config.split is not None:
+        kwargs["split"] = config.split
+    env = make_env(env_id, kwargs, max_episode_steps=-1)
+    if not isinstance(env.unwrapped, TextEnv):
+        env.close()
+        what = type(env.unwrapped).__name__
+        raise WrongUse(f"`envrl play` needs an envrl.envs.core.TextEnv; {env_id} is a {what}")
+    session = Session(env, limit=gymnasium.spec(env_id).max_episode_steps)
+    session.begin(seed=config.seed, task_id=config.task_id)
+    terminal = Terminal(session, make_reader(), Console(soft_wrap=True))
+    try:
+        if config.record is None:
+            terminal.loop()
+        else:
+            with ShardWriter(config.record) as writer:
+                recorder = GameRecorder(writer, env_id, split=str(getattr(env.unwrapped, "split", "")))
+                terminal.on_game_end = lambda: recorder.write(session)
+                terminal.loop()
+    finally:
+        env.close()

@@ -1,0 +1,134 @@
+"""``envrl record``: let a policy act and write every transition to Parquet."""
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import gymnasium
+import numpy as np
+
+from envrl.commands.environment import WrongUse, full_env_id, make_env, parse_env_kwargs
+from envrl.commands.progress import progress_bar
+from envrl.commands.scripted import Policy, make_policy
+from envrl.envs.core import TextEnv
+from envrl.envs.errors import NoExpert
+from envrl.wrappers.record import RecordTransitions
+
+
+@dataclass(frozen=True)
+class RecordConfig:
+    """Let a policy act in an environment and write every transition to Parquet files."""
+
+    env: str
+    """environment id, or its short form: alfworld"""
+    output: Path
+    """folder for the files; other recordings may lie there already"""
+    policy: str = "random"
+    """expert (privileged plan), imitable (expert that sees what the agent sees), explorer (imitable mixed
+    with random actions), or random"""
+    episodes: int = 100
+    """episodes to play"""
+    order: Literal["drawn", "listed"] = "drawn"
+    """tasks drawn from the split by seed, or taken one after the other as the split lists them"""
+    seed: int = 0
+    """first seed; episode i uses seed + i"""
+    split: str | None = None
+    """split of the tasks (the same as --env-kwargs split=...)"""
+    env_kwargs: tuple[str, ...] = ()
+    """arguments of the environment: key=value words or a JSON object"""
+    epsilon: float = 0.2
+    """share of random actions in the explorer"""
+
+
+class Outcome(NamedTuple):
+    """What an episode came to. ``fault``: the environment failed, so it says nothing of the policy."""
+
+    steps: int
+    success: bool
+    fault: bool
+
+
+def record(config: RecordConfig) -> None:
+    """Play the episodes and print a summary.
+
+    Raises:
+        NoExpert: the environment has no expert of the kind asked for.
+    """
+    if config.episodes < 1 or not 0 <= config.epsilon <= 1:
+        raise WrongUse("--episodes must be at least 1 and --epsilon between 0 and 1")
+    env_id, policy = full_env_id(config.env), make_policy(config.policy, config.epsilon)
+    kwargs = parse_env_kwargs(config.env_kwargs)
+    if config.split is not None:
+        kwargs["split"] = config.split
+    made = make_env(env_id, kwargs)
+    env = RecordTransitions(made, config.output, policy=config.policy, split=kwargs.get("split"))
+    outcomes = []
+    try:
+        with progress_bar(f"recording {env_id} ({config.policy})", "episodes") as bar:
+            for number in range(config.episodes):
+                outcomes.append(_play(env, policy, config, number))
+                bar.advance(config.episodes)
+                bar.note(f"{sum(o.success for o in outcomes) / len(outcomes):.0%} solved")
+    finally:
+        env.close()
+    print(_summary(outcomes, config.output))
+
+
+def _play(env: gymnasium.Env[str, str], policy: Policy, config: RecordConfig, number: int) -> Outcome:
+    options = None
+    if config.order == "listed":
+        ids = _text_env(env, "--order listed").task_ids()
+        options = {"task_id": ids[number % len(ids)]}
+    observation, info = env.reset(seed=config.seed + number, options=options)
+    if config.policy != "random":
+        _text_env(env, f"--policy {config.policy}")
+    env.action_space.seed(config.seed + number)
+    policy.begin(env, np.random.default_rng((config.seed, number)))
+    steps, over = 0, False
+    while not over:
+        try:
+            action = policy.act(observation, info)
+        except NoExpert:
+            break
+        observation, _, terminated, truncated, info = env.step(action)
+        steps += 1
+        over = terminated or truncated
+    return Outcome(steps, bool(info.get("is_success")), info.get("fault") is not None)
+
+
+def _text_env(env: gymnasium.Env[Any, Any], option: str) -> TextEnv:
+    inner = env.unwrapped
+    if not isinstance(inner, TextEnv):
+        raise WrongUse(
+            f"{option} needs a subclass of envrl.envs.core.TextEnv; {type(inner).__name__} is none"
+        )
+    return inner
+
+
+def _summary(outcomes: list[Outcome], output: Path) -> str:
+    judged = [o for o in outcomes if not o.fault]
+    solved = sum(o.success for o in judged)
+    low, high = wilson_interval(solved, len(judged))
+    steps = sum(o.steps for o in outcomes)
+    faults = f", {len(outcomes) - len(judged)} faulted" if len(judged) < len(outcomes) else ""
+    return (
+        f"{len(outcomes)} episodes{faults}, {steps} steps, solved {solved}/{len(judged)} "
+        f"({100 * low:.1f}-{100 * high:.1f}% with 95% confidence), in {output}"
+    )
+
+
+def wilson_interval(successes: int, trials: int, z: float = 1.959964) -> tuple[float, float]:
+    """Bounds of a success probability (Wilson 1927); sound for few trials and for 0 or all successes.
+
+    Args:
+        successes: how many succeeded.
+        trials: how many there were; 0 gives (0, 1).
+        z: normal quantile; the default is for 95%.
+    """
+    if trials == 0:
+        return 0.0, 1.0
+    rate, scale = successes / trials, 1 + z * z / trials
+    centre = (rate + z * z / (2 * trials)) / scale
+    half = z * math.sqrt(rate * (1 - rate) / trials + z * z / (4 * trials * trials)) / scale
+    return max(0.0, centre - half), min(1.0, centre + half)
