@@ -50,8 +50,7 @@ class ImitableExpert:
         self._treatment = TREATMENTS.get(stated.task_type)
         self._rng, self._noise = rng, noise
         self._jitter: dict[str, float] = {}
-        self._refused: set[tuple[str, str]] = set()
-        self._last: str | None = None
+        self._useless: set[str] = set()
 
     def observe(self, observation: str, action: str | None = None) -> None:
         """Take in an observation and, if there was one, the action that led to it (anybody's)."""
@@ -61,7 +60,7 @@ class ImitableExpert:
         """The next command, one of ``admissible``.
 
         Raises:
-            NoExpert: nothing is admissible.
+            NoExpert: nothing is admissible, or the thing in hand fits nowhere and the game is lost.
         """
         if not admissible:
             raise NoExpert("expected a non-empty list of admissible commands")
@@ -70,7 +69,7 @@ class ImitableExpert:
         for command in self._wishes(offered):
             if command in offered:
                 return command
-        return "look" if "look" in offered else admissible[0]
+        raise NoExpert(f"no way to go on with {memory.holding or 'an empty hand'} is known")
 
     # ---- what to do ------------------------------------------------------------------------------------
 
@@ -78,7 +77,9 @@ class ImitableExpert:
         """Commands in order of preference; the first admissible one is taken."""
         if self.memory.holding is None:
             yield from self._fetch(offered)
-        elif kind_of(self.memory.holding) != self.goal.object_type:
+        elif (
+            kind_of(self.memory.holding) != self.goal.object_type or self.memory.holding in self._useless
+        ):
             yield from self._put_away(offered)
         elif self.goal.task_type == "look_at_obj_in_light":
             yield from self._light(offered)
@@ -93,7 +94,7 @@ class ImitableExpert:
         candidates = [
             (thing, place)
             for thing in self.memory.objects(self.goal.object_type)
-            if (place := self.memory.where(thing)) is not None and place != done
+            if (place := self.memory.where(thing)) is not None and place != done and thing not in self._useless
         ]
         if candidates:
             here = self.memory.here
@@ -127,6 +128,10 @@ class ImitableExpert:
         tools = self.memory.of_kind(APPLIANCES[self._treatment])
         for tool in tools:
             yield f"{self._treatment} {self.memory.holding} with {tool}"
+        if any(tool in self.memory.here for tool in tools):
+            # It stands here and does not work on this thing (a raw egg in two official games).
+            self._useless.add(self.memory.holding)
+            yield from self._put_away(offered)
         for tool in tools:
             yield f"go to {tool}"
 

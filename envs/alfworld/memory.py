@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from envrl.envs.alfworld.rooms import RECEPTACLES
+from envrl.envs.alfworld.rooms import FIXTURES, RECEPTACLES
 
 _ON = re.compile(r"On the (\w+ \d+), you see ([^.]*)\.")
 _OPEN = re.compile(r"The (\w+ \d+) is open\. In it, you see ([^.]*)\.")
@@ -105,9 +105,12 @@ class Memory:
                 self.closed.discard(name)
         self._know(here)
         self.here, self.holding = tuple(here), held
-        for where, things in takes.items():
-            seen = self.contents.get(where, [])
-            self._see(where, things + [thing for thing in seen if thing not in things])
+        if held is None:
+            # What may be taken is all that lies in the open here, but for things that nobody can pick up.
+            for where in here:
+                if where not in self.closed and (where in takes or where in self.contents):
+                    fixed = [thing for thing in self.contents.get(where, ()) if kind_of(thing) in FIXTURES]
+                    self._see(where, takes.get(where, []) + fixed)
 
     def where(self, thing: str) -> str | None:
         """The receptacle in which the object was last seen."""
