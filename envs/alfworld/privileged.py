@@ -7,7 +7,7 @@ where a thing in hand can be left. No planner process is needed, and no search b
 
 from collections.abc import Iterator
 
-from envrl.envs.alfworld.engine import State, is_won, step
+from envrl.envs.alfworld.engine import State, is_won
 from envrl.envs.alfworld.game import Game, bits
 from envrl.envs.alfworld.goals import TREATMENTS
 from envrl.envs.alfworld.rooms import APPLIANCES
@@ -58,78 +58,76 @@ def remaining_plan(game: Game, state: State) -> list[str]:
     best = min(_plans(game, state), key=lambda walk: len(walk.commands), default=None)
     if best is None:
         raise NoExpert(f"{game.task_id} cannot be won from here: {_reason(game, state)}")
-    after, plan = state.copy(), []
-    for command in best.commands:
-        step(game, after, command)
-        plan.append(command)
-        if is_won(game, after):
-            # Things that stand in two receptacles at once (official games) may win early.
-            break
-    return plan
+    return list(best.commands)
 
 
 def _plans(game: Game, state: State) -> Iterator[_Walk]:
     start = _Walk(game, state.location, state.opened)
     held = state.holding
     if held >= 0 and game.goal_objects >> held & 1:
-        yield from _finish(game, state, start, held)
+        yield from _finish(game, state, state.contents, start, held)
         return
+    errands = []
+    for o, r in _fetchable(game, state.contents):
+        # An object may stand in two receptacles at once (in official games); taking it leaves it in the other.
+        contents = state.contents.copy()
+        contents[r] ^= 1 << o
+        errands.append((o, r, contents))
     for walk in _free_hand(game, state, start):
-        for o, r in _fetchable(game, state):
-            yield from _finish(game, state, walk.take(o, r), o)
+        for o, r, contents in errands:
+            yield from _finish(game, state, contents, walk.take(o, r), o)
 
 
 def _free_hand(game: Game, state: State, start: _Walk) -> Iterator[_Walk]:
-    """Ways to leave what is in hand and of no use: here, where the next object lies, or at the nearest fitting place."""
+    """Ways to leave a useless thing in hand: here, where the next object lies, or at the nearest fitting place."""
     held = state.holding
     if held < 0:
         yield start
         return
     kind, can_contain = game.object_types[held], game.can_contain
     fitting = [r for r, place in enumerate(game.receptacle_types) if (place, kind) in can_contain]
-    on_the_way = {start.location, *(game.receptacle_locations[r] for _, r in _fetchable(game, state))}
-    near = [r for r in fitting if game.receptacle_locations[r] in on_the_way]
+    places = game.receptacle_locations
+    on_the_way = {start.location, *(places[r] for _, r in _fetchable(game, state.contents))}
+    near = [r for r in fitting if places[r] in on_the_way]
     if fitting:
         near.append(min(fitting, key=lambda r: len(start.reach(r).commands)))
     for r in dict.fromkeys(near):
         yield start.put(held, r)
 
 
-def _fetchable(game: Game, state: State) -> Iterator[tuple[int, int]]:
+def _fetchable(game: Game, contents: list[int]) -> Iterator[tuple[int, int]]:
     """(object, receptacle) pairs that could serve the goal."""
     wanted = game.goal_objects & game.pickupable
-    for r, inside in enumerate(state.contents):
+    for r, inside in enumerate(contents):
         for o in bits(inside & wanted):
             yield o, r
 
 
-def _finish(game: Game, state: State, walk: _Walk, o: int) -> Iterator[_Walk]:
-    """Ways to win with the object in hand at the end of ``walk``."""
+def _finish(game: Game, state: State, contents: list[int], walk: _Walk, o: int) -> Iterator[_Walk]:
+    """Ways to win with the object in hand at the end of ``walk``; ``contents`` are those without it."""
     task_type = game.goal.task_type
     if task_type == "look_at_obj_in_light":
         for lamp in bits(game.lamps):
-            for r, inside in enumerate(state.contents):
+            for r, inside in enumerate(contents):
                 if inside >> lamp & 1:
                     lit = walk.visit(r)
                     yield lit if state.toggled >> lamp & 1 else lit.do(f"use {game.object_names[lamp]}")
         return
+    places = _places(game, o)
     if task_type == "pick_two_obj_and_place":
-        yield from _finish_two(game, state, walk, o)
+        others = [(second, r) for second, r in _fetchable(game, contents) if second != o]
+        for place in places:
+            put = walk.put(o, place)
+            if contents[place] & game.goal_objects & ~(1 << o):
+                yield put
+            else:
+                yield from (put.take(second, r).put(second, place) for second, r in others)
         return
     for treated in _treat(game, state, walk, o):
-        for r in _places(game, o):
-            yield treated.put(o, r)
-
-
-def _finish_two(game: Game, state: State, walk: _Walk, first: int) -> Iterator[_Walk]:
-    others = [(o, r) for o, r in _fetchable(game, state) if o != first]
-    for place in _places(game, first):
-        put = walk.put(first, place)
-        if state.contents[place] & game.goal_objects & ~(1 << first):
-            yield put
-            continue
-        for o, r in others:
-            yield put.take(o, r).put(o, place)
+        if any(contents[r] >> o & 1 for r in game.goal_receptacles):
+            yield treated
+        else:
+            yield from (treated.put(o, r) for r in places)
 
 
 def _treat(game: Game, state: State, walk: _Walk, o: int) -> Iterator[_Walk]:
