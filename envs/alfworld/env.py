@@ -8,7 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from envrl.envs.alfworld.describe import describe
+from envrl.envs.alfworld.experts import imitable_action, remaining_plan
 from envrl.envs.alfworld.library import GameLibrary, ProceduralLibrary
+from envrl.envs.alfworld.official import open_official
 from envrl.envs.alfworld.play import NativePlay, Play, classify, digest
 from envrl.envs.alfworld.text import ActionSyntax
 from envrl.envs.core import ActionStatus, StepResult, TextEnv
@@ -39,7 +41,7 @@ class ALFWorldEnv(TextEnv):
             loc 3.").
         feedback: ``classic`` answers "Nothing happens." to whatever is not possible; ``explain`` adds the
             reason.
-        difficulty: knobs of the generator (see `envrl.envs.alfworld.generator.generate_game`).
+        difficulty: knobs of the generator (see `envrl.envs.alfworld.generator.Difficulty`).
         render_mode: ``ansi`` or None.
 
     >>> import gymnasium, envrl
@@ -95,8 +97,6 @@ class ALFWorldEnv(TextEnv):
         Raises:
             NoExpert: there is no way to win from here, or the episode is over.
         """
-        from envrl.envs.alfworld.experts import imitable_action, remaining_plan
-
         play = self._playing
         if privileged:
             plan = remaining_plan(play.game, play.state)
@@ -148,8 +148,6 @@ def _open_library(
 ) -> GameLibrary:
     if games == "procedural":
         return ProceduralLibrary(split, task_types, difficulty)
-    from envrl.envs.alfworld.official import open_official
-
     if difficulty:
         raise ValueError(
             f"difficulty belongs to games='procedural', got games={games!r} and {dict(difficulty)}"

@@ -35,7 +35,7 @@ def build_game(facts: Facts, task_id: str, goal: Goal, sentence: str, walkthroug
         fields |= _conditions(rows, fields)
     except KeyError as error:
         raise InvalidData(
-            f"game {task_id}: a fact names {error.args[0]!r}, which has no type, no place or no '_bar_' in its id"
+            f"game {task_id}: a fact names {error.args[0]!r}, which has no type, place or '_bar_' in its id"
         ) from None
     except ValueError as error:
         raise InvalidData(f"game {task_id}: a fact with too many or too few arguments ({error})") from None
@@ -87,7 +87,7 @@ def _entities(rows: Mapping[str, tuple[tuple[str, ...], ...]]) -> dict[str, Any]
     receptacle_type: dict[str, str] = dict(rows.get("receptacletype", ()))  # type: ignore[arg-type]
     place: dict[str, str] = dict(rows.get("receptacleatlocation", ()))  # type: ignore[arg-type]
     names = _names(sorted({entity for group in rows.values() for row in group for entity in row}))
-    objects, receptacles = tuple(sorted(object_type)), tuple(sorted(place))
+    objects, receptacles = _objects(rows, object_type), tuple(sorted(place))
     locations = tuple(sorted({start, *place.values(), *(at for _, at in rows.get("objectatlocation", ()))}))
     index = {at: i for i, at in enumerate(locations)}
     return {
@@ -100,9 +100,19 @@ def _entities(rows: Mapping[str, tuple[tuple[str, ...], ...]]) -> dict[str, Any]
         "receptacle_locations": tuple(index[place[r]] for r in receptacles),
         "objects": objects,
         "object_names": tuple(names[o] for o in objects),
-        "object_types": tuple(_untyped(object_type[o]) for o in objects),
+        "object_types": tuple(_untyped(object_type.get(o, "")) for o in objects),
         "start_location": index[start],
     }
+
+
+def _objects(rows: Mapping[str, tuple[tuple[str, ...], ...]], typed: Iterable[str]) -> tuple[str, ...]:
+    """All objects, sorted. Two official games have one, out of reach, that only a trait mentions."""
+    objects = set(typed)
+    for predicate in (*OBJECT_TRAITS, *("is" + name for name in OBJECT_STATES), "isreceptacleobject"):
+        objects.update(o for (o,) in rows.get(predicate, ()))
+    for predicate in ("inreceptacle", "objectatlocation"):
+        objects.update(o for o, _ in rows.get(predicate, ()))
+    return tuple(sorted(objects))
 
 
 def _missing(predicate: str) -> tuple[tuple[str, ...], ...]:

@@ -3,9 +3,11 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, fields
 from typing import Any, Protocol
 
 from envrl.envs.alfworld.game import TASK_TYPES, Game
+from envrl.envs.alfworld.generator import Difficulty, ProceduralTasks, generate_game
 from envrl.envs.errors import InvalidTask
 
 #: parsed games that stay in memory, process-wide; one takes some 40 KB
@@ -69,31 +71,36 @@ def check_task_types(task_types: Sequence[str] | None) -> tuple[str, ...]:
 
 
 class ProceduralLibrary:
-    """Generated games of one split (see `envrl.envs.alfworld.generator`)."""
+    """Generated games of one split (see `envrl.envs.alfworld.generator`).
+
+    Args:
+        split: ``train``, ``valid_seen`` or ``valid_unseen``.
+        task_types: some of ALFRED's six names, None for all.
+        difficulty: fields of `envrl.envs.alfworld.generator.Difficulty`.
+    """
 
     def __init__(self, split: str, task_types: Sequence[str] | None, difficulty: Mapping[str, Any]) -> None:
-        from envrl.envs.alfworld.generator import ProceduralTasks
-
-        self._difficulty = dict(difficulty)
-        self._ids = ProceduralTasks(split, task_types=check_task_types(task_types), **self._difficulty)
+        try:
+            self._difficulty = asdict(Difficulty(**difficulty))
+        except TypeError:
+            known = [field.name for field in fields(Difficulty)]
+            raise ValueError(f"difficulty knows {known}, got {dict(difficulty)}") from None
+        self._ids = ProceduralTasks(split, check_task_types(task_types))
 
     def task_ids(self) -> Sequence[str]:
         """Ids of the split (lazy)."""
         return self._ids
 
     def load(self, task_id: str) -> Game:
-        """The generated game of this id."""
-        return load_generated(task_id, self._difficulty)
+        """The generated game of this id; seeds of other splits are accepted.
 
-
-def load_generated(task_id: str, difficulty: Mapping[str, Any]) -> Game:
-    """A generated game by its id, kept for the next environment that asks for it."""
-    from envrl.envs.alfworld.generator import generate_game
-
-    if not isinstance(task_id, str) or not task_id.startswith("procedural/"):
-        raise InvalidTask(f"expected a task_id procedural/<task_type>/<seed>, got {task_id!r}")
-    key = (task_id, tuple(sorted((name, repr(value)) for name, value in difficulty.items())))
-    return _GAMES.get(key, lambda: generate_game(task_id, **difficulty))
+        Raises:
+            InvalidTask: not a procedural id.
+        """
+        if not isinstance(task_id, str):
+            raise InvalidTask(f"expected a task_id procedural/<task_type>/<seed>, got {task_id!r}")
+        key = (task_id, *self._difficulty.values())
+        return kept_game(key, lambda: generate_game(task_id, **self._difficulty))
 
 
 def kept_game(key: Any, build: Callable[[], Game]) -> Game:

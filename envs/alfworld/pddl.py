@@ -16,8 +16,8 @@ from envrl.envs.errors import InvalidData
 _FACT = re.compile(r"\((\w+)((?:\s+[\w\-]+)*)\s*\)")
 _TYPED = re.compile(r"objecttype \?\w+ (\w+?)type\b")
 _RECEPTACLE_TYPED = re.compile(r"receptacletype \?\w+ (\w+?)type\b")
-# Inside a JSON string, hence the escapes.
-_TASK = re.compile(r'"Your task is to: ((?:[^"\\]|\\.)*)"')
+#: the goal sentence in a text grammar (inside a JSON string, hence the escapes)
+TASK_LINE = re.compile(r'"Your task is to: ((?:[^"\\]|\\.)*)"')
 _CONTAIN = "(cancontain"
 
 
@@ -53,7 +53,7 @@ def parse_game(source: str | Mapping[str, Any], task_id: str) -> Game:
 
 def goal_sentence(grammar: str, task_id: str) -> str:
     """The goal in words, from the text grammar of a game file."""
-    task = _TASK.search(grammar)
+    task = TASK_LINE.search(grammar)
     if task is None:
         raise InvalidData(f"game {task_id}: the grammar has no 'Your task is to: ...' line")
     return str(json.loads(f'"{task.group(1)}"', strict=False))
@@ -87,6 +87,12 @@ def _facts(init: str) -> dict[str, Iterable[tuple[str, ...]]]:
 @lru_cache(maxsize=256)
 def _contain_block(block: str) -> frozenset[tuple[str, ...]]:
     return frozenset(tuple(arguments.split()) for _, arguments in _FACT.findall(block))
+
+
+def task_type_of(problem: str, task_id: str) -> str:
+    """The task type of a PDDL problem, read off its goal."""
+    text = problem[problem.rfind("(:goal") :]
+    return parse_goal(text.lower(), task_id).task_type
 
 
 def parse_goal(text: str, task_id: str) -> Goal:
