@@ -161,6 +161,10 @@ class TextEnv(gymnasium.Env[str, str]):
     def task_ids(self) -> Sequence[str]:
         """Ids of the split, in a fixed order; may be a lazy sequence."""
 
+    def task_type(self, task_id: str) -> str:
+        """The kind of a task, for results by kind; ``""`` where there are no kinds."""
+        return ""
+
     @abstractmethod
     def describe_state(self) -> str:
         """The hidden state in words, for simulators that predict from it."""

@@ -1,0 +1,150 @@
+"""`TrainConfig`: every setting of a training run, one documented field each."""
+
+import dataclasses
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from envrl.agents.advantages import AdvantageConfig, Algorithm
+from envrl.agents.objectives import Schedule, Targets
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """Settings of `envrl train`. Defaults suit `tiny` on a CPU; see docs/training.md for larger models."""
+
+    env: str = "EnvRL/ALFWorld-v0"
+    """Gymnasium id of the environment to learn in."""
+    env_kwargs: dict[str, Any] = field(default_factory=dict)
+    """Arguments of the environment, as JSON (``{"games": "official"}``)."""
+    split: str = "train"
+    """Split that training tasks are drawn from."""
+    model: str = "tiny"
+    """``tiny``, or a folder or hub name of a causal language model with our special tokens (a checkpoint)."""
+    init: Path | None = None
+    """Start from the weights and tokenizer of this checkpoint folder."""
+    output: Path = Path("runs/train")
+    """Folder for metrics, checkpoints, transitions and the configuration."""
+    resume: bool = False
+    """Go on from the newest checkpoint in ``output``."""
+    seed: int = 0
+    """Every random choice of the run derives from it."""
+
+    policy: Literal["constrained"] = "constrained"
+    """How probabilities become actions: token softmax over the trie of admissible actions."""
+    algorithm: Algorithm = "gigpo"
+    """Advantage estimator."""
+    exclude_actions: tuple[str, ...] = ("help", "inventory", "look")
+    """Admissible actions that the policy is not offered (unless nothing else is left)."""
+    temperature: float = 1.0
+    """Sampling temperature of training rollouts."""
+
+    sft_episodes: int = 2000
+    """Expert episodes for the supervised stage; 0 leaves the stage out."""
+    sft_updates: int = 600
+    """Updates of the supervised stage."""
+    sft_batch_tokens: int = 4000
+    """Tokens of a supervised batch."""
+    sft_lr: float = 3e-3
+    """AdamW's learning rate in the supervised stage (vectors and embeddings; all weights if sft_muon_lr is 0)."""
+    sft_muon_lr: float = 0.02
+    """Muon's learning rate for weight matrices in the supervised stage; 0 trains them with AdamW too."""
+    sft_state_prediction: float = 0.5
+    """Weight of state prediction in the supervised stage."""
+    sft_inverse_dynamics: float = 0.5
+    """Weight of inverse dynamics in the supervised stage."""
+    sft_noise: float = 0.0
+    """Share of the demonstrator's actions that are random admissible ones (these are not imitated)."""
+
+    updates: int = 30
+    """Updates of the reinforcement stage; 0 leaves the stage out."""
+    groups: int = 8
+    """Tasks of an update."""
+    group_size: int = 8
+    """Episodes of each task."""
+    gamma: float = 0.96
+    """Discount of an episode's return (a shorter success is worth more)."""
+    step_gamma: float = 0.96
+    """Discount of the return from a step on (GiGPO)."""
+    step_weight: float = 1.0
+    """Weight of GiGPO's step advantage."""
+    anchor: Literal["observation", "state_key"] = "observation"
+    """What makes two steps of a group comparable (GiGPO)."""
+    normalize_std: bool = True
+    """Divide advantages by the standard deviation of the group."""
+    reward_scale: float = 1.0
+    """Factor on the environment's rewards."""
+    invalid_penalty: float = 0.1
+    """Subtracted from the reward of a step whose action was malformed or inadmissible."""
+    minibatches: int = 4
+    """Optimiser steps of an update."""
+    batch_tokens: int = 8000
+    """Tokens of a forward and backward pass."""
+    lr: float = 5e-4
+    """AdamW's learning rate in the reinforcement stage."""
+    warmup: int = 4
+    """Updates over which the learning rate rises to ``lr``."""
+    clip: float = 0.2
+    """Range of the clipped surrogate."""
+    dual_clip: float = 3.0
+    """Bound on the loss of an action with a negative advantage."""
+    kl: float = 0.0
+    """Weight of the divergence from the policy that the reinforcement stage started with."""
+    entropy: float = 0.0
+    """Weight of an entropy bonus."""
+    max_grad_norm: float = 1.0
+    """Gradients are scaled down to this norm."""
+
+    state_prediction: float = 0.2
+    """Weight of state prediction in the reinforcement stage."""
+    inverse_dynamics: float = 0.2
+    """Weight of inverse dynamics in the reinforcement stage."""
+    aux_schedule: Schedule = "cosine"
+    """How both weights fall over the reinforcement stage."""
+    aux_targets: Targets = "true"
+    """``shuffled`` permutes the next observations: the placebo control, in both stages."""
+    aux_cap: float = 0.5
+    """The objectives' gradient norm is at most this share of the policy gradient's; 0 lifts the cap."""
+    aux_episodes: int = 8
+    """Episodes of a minibatch that the objectives learn from."""
+    aux_rows: int = 32
+    """Inverse-dynamics rows of a minibatch."""
+    transitions: Path | None = None
+    """Recorded transitions that the objectives learn from too."""
+    transitions_share: float = 0.5
+    """Share of the objectives' episodes that comes from ``transitions``."""
+
+    eval_episodes: int = 300
+    """Held-out episodes of an evaluation; 0 evaluates nothing."""
+    eval_split: str = "valid_unseen"
+    """Split of the evaluation."""
+    eval_every: int = 0
+    """Evaluate after this many updates too (always after each stage)."""
+    eval_temperature: float = 0.4
+    """Sampling temperature of evaluations; 0 takes the most probable action."""
+    checkpoint_every: int = 5
+    """Write a checkpoint after this many updates (of the supervised stage: after 20 times as many)."""
+    keep_checkpoints: int = 2
+    """Older checkpoints are removed; the last one of each stage is kept."""
+    threads: int = 0
+    """Threads of PyTorch; 0 leaves its choice."""
+
+    def __post_init__(self) -> None:
+        for name in ("groups", "group_size", "minibatches", "batch_tokens", "sft_batch_tokens", "checkpoint_every"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        for name in ("state_prediction", "inverse_dynamics", "sft_state_prediction", "sft_inverse_dynamics"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} is a weight and must be >= 0, got {getattr(self, name)}")
+        if self.updates and self.group_size < 2:
+            raise ValueError("group_size must be at least 2: advantages are relative to the rest of the group")
+
+    @property
+    def advantage(self) -> AdvantageConfig:
+        """The options of the advantage estimator."""
+        return AdvantageConfig(self.gamma, self.step_gamma, self.step_weight, self.normalize_std)
+
+    def to_json(self) -> str:
+        """The settings as JSON; paths as strings."""
+        return json.dumps(dataclasses.asdict(self), indent=2, default=str) + "\n"

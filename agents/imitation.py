@@ -1,0 +1,125 @@
+"""The supervised stage: imitate expert episodes while predicting states and actions on the same rows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from envrl.agents.batches import epoch, pad
+from envrl.agents.config import TrainConfig
+from envrl.agents.models import LanguageModel
+from envrl.agents.objectives import (
+    inverse_dynamics_rows,
+    shuffled_state_prediction_rows,
+    state_prediction_row,
+    weighted_cross_entropy,
+)
+from envrl.agents.optimizers import Optimizers
+from envrl.agents.policies.constrained import decision_logprobs
+from envrl.agents.prompts import ActionMenu, EpisodeFormat, TokenSequence
+from envrl.wrappers.transition import Transition
+
+
+@dataclass(frozen=True)
+class Demonstration:
+    """An episode to imitate: its rows and its tokens with the decisions that are imitated."""
+
+    transitions: list[Transition]
+    tokens: TokenSequence
+
+
+def demonstrations(
+    episodes: Sequence[Sequence[Transition]], format: EpisodeFormat, menu: ActionMenu
+) -> list[Demonstration]:
+    """Episodes in tokens; actions of a policy named ``random`` and those of lost episodes are not imitated."""
+    out = []
+    for rows in episodes:
+        tokens = format.sequence(rows, menu)
+        won = bool(rows[-1].is_success)
+        tokens.decisions = [d for d in tokens.decisions if won and rows[d.step].policy != "random"]
+        out.append(Demonstration(list(rows), tokens))
+    return out
+
+
+class Imitation:
+    """The supervised stage, update by update; batches follow from (seed, update) alone.
+
+    Args:
+        lm: the model that learns.
+        optimizers: their learning rates are the peak of a warm-up and cosine decay.
+        data: demonstrations.
+        format: tokens of an episode.
+        config: settings of the run.
+    """
+
+    WARMUP = 20
+    FLOOR = 0.1
+
+    def __init__(
+        self,
+        lm: LanguageModel,
+        optimizers: Optimizers,
+        data: Sequence[Demonstration],
+        format: EpisodeFormat,
+        config: TrainConfig,
+    ) -> None:
+        self._lm, self._optimizers, self._data = lm, optimizers, data
+        self._format, self._config = format, config
+        self._epoch, self._batches, self._before = -1, [], 0
+
+    def update(self, index: int) -> dict[str, float]:
+        """Learn from the ``index``-th batch; losses per token (nats)."""
+        config = self._config
+        batch = [self._data[i] for i in self._batch(index)]
+        rng = np.random.default_rng([config.seed, 11, index])
+        sequences = [d.tokens for d in batch]
+        hidden = self._lm.hidden(pad([s.ids for s in sequences], self._lm.device))
+        metrics = {}
+        loss = hidden.sum() * 0.0
+        if any(s.decisions for s in sequences):
+            logprobs, _ = decision_logprobs(self._lm, hidden, sequences)
+            loss = loss - logprobs.mean()
+            metrics["loss/action"] = -float(logprobs.detach().mean())
+        if config.sft_state_prediction:
+            if config.aux_targets == "true":
+                rows = [state_prediction_row(d.tokens, d.transitions) for d in batch]
+                total, weight = weighted_cross_entropy(self._lm, hidden, rows)
+            else:
+                rows = shuffled_state_prediction_rows(sequences, [d.transitions for d in batch], rng)
+                again = self._lm.hidden(pad([row.ids for row in rows], self._lm.device))
+                total, weight = weighted_cross_entropy(self._lm, again, rows)
+            mean = total / max(weight, 1.0)
+            loss = loss + config.sft_state_prediction * mean
+            metrics["loss/state_prediction"] = float(mean.detach())
+        if config.sft_inverse_dynamics:
+            rows = inverse_dynamics_rows(
+                self._format, [d.transitions for d in batch], config.aux_rows, rng, config.aux_targets
+            )
+            if rows:
+                hidden = self._lm.hidden(pad([row.ids for row in rows], self._lm.device))
+                total, weight = weighted_cross_entropy(self._lm, hidden, rows)
+                loss = loss + config.sft_inverse_dynamics * total / weight
+                metrics["loss/inverse_dynamics"] = float(total.detach()) / weight
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self._optimizers.parameters, config.max_grad_norm)
+        self._optimizers.step(self._factor(index))
+        return metrics
+
+    def _factor(self, index: int) -> float:
+        """Linear warm-up, then a cosine from 1 to `FLOOR`."""
+        progress = index / self._config.sft_updates
+        decay = self.FLOOR + (1 - self.FLOOR) * 0.5 * (1 + np.cos(np.pi * progress))
+        return float(min(1.0, (index + 1) / self.WARMUP) * decay)
+
+    def _batch(self, index: int) -> list[int]:
+        # Epochs have different numbers of batches; a resumed run walks through them again, which is cheap.
+        if index < self._before:
+            self._epoch, self._batches, self._before = -1, [], 0
+        while index >= self._before + len(self._batches):
+            self._before += len(self._batches)
+            self._epoch += 1
+            rng = np.random.default_rng([self._config.seed, 10, self._epoch])
+            lengths = [len(d.tokens.ids) for d in self._data]
+            self._batches = epoch(lengths, self._config.sft_batch_tokens, rng)
+        return self._batches[index - self._before]

@@ -1,0 +1,146 @@
+"""Language models: `tiny` built from a configuration, and any Hugging Face causal LM from a folder or hub name.
+
+`LanguageModel` is what the rest of `agents` sees: a Transformers model, its tokenizer, cached text -> ids, hidden
+states and logits at chosen positions.
+"""
+
+import inspect
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers import (
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    LlamaConfig,
+    LlamaForCausalLM,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+    PreTrainedTokenizerFast,
+)
+
+from envrl.agents.tokenizer import SPECIAL_TOKENS, train_tokenizer
+from envrl.envs.errors import DataNotFound
+
+
+@dataclass(frozen=True)
+class TinyConfig:
+    """Shape of `tiny`, a Llama of 0.1 to 8 million parameters (the default has about 0.16 million)."""
+
+    hidden_size: int = 64
+    layers: int = 3
+    heads: int = 2
+    key_value_heads: int = 1
+    intermediate_size: int = 192
+    max_tokens: int = 4096
+    initializer_range: float = 0.04
+
+
+class LanguageModel:
+    """A causal language model with its tokenizer.
+
+    Args:
+        model: a Transformers causal LM.
+        tokenizer: its tokenizer.
+    """
+
+    #: texts recur within and across episodes; the cache is dropped when it reaches this many entries
+    CACHE_SIZE = 200_000
+
+    def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> None:
+        self.model, self.tokenizer = model, tokenizer
+        self._ids: dict[str, tuple[int, ...]] = {}
+        parameters = inspect.signature(model.forward).parameters
+        # renamed in Transformers 5.2x; the old name is refused from 5.40 on
+        self.cache_argument = "cache" if "cache" in parameters else "past_key_values"
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return next(self.model.parameters()).device
+
+    @property
+    def is_tiny(self) -> bool:
+        """Whether the tokenizer is one of ours, with the structure tokens of `SPECIAL_TOKENS`."""
+        return all(self.tokenizer.convert_tokens_to_ids(t) != self.tokenizer.unk_token_id for t in ("<act>", "<obs>"))
+
+    def encode(self, text: str) -> tuple[int, ...]:
+        """Ids of ``text`` without special tokens; text that looks like a special token is spelled out."""
+        ids = self._ids.get(text)
+        if ids is None:
+            if len(self._ids) >= self.CACHE_SIZE:
+                self._ids.clear()
+            encoded = self.tokenizer(text, add_special_tokens=False, split_special_tokens=True)
+            ids = self._ids[text] = tuple(encoded["input_ids"])
+        return ids
+
+    def token_id(self, token: str) -> int:
+        """Id of one special token by name."""
+        return self.tokenizer.convert_tokens_to_ids(token)
+
+    def hidden(self, ids: Tensor) -> Tensor:
+        """Last hidden states ``(batch, length, width)`` of right-padded ``ids`` ``(batch, length)``.
+
+        Right padding needs no mask under causal attention: no real token sees a pad.
+        """
+        return self._backbone()(input_ids=ids, use_cache=False).last_hidden_state
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """Logits ``(..., vocabulary)`` of hidden states ``(..., width)``."""
+        return self.model.get_output_embeddings()(hidden)
+
+    def _backbone(self) -> Any:
+        model = self.model.get_base_model() if hasattr(self.model, "get_base_model") else self.model
+        return model.get_decoder()
+
+    def save(self, folder: Path) -> None:
+        """Write model (safetensors) and tokenizer in the Hugging Face layout."""
+        self.model.save_pretrained(folder)
+        self.tokenizer.save_pretrained(folder)
+
+
+def build_tiny(texts: Iterable[str], config: TinyConfig | None = None, seed: int = 0) -> LanguageModel:
+    """An untrained `tiny` with a tokenizer learned from ``texts``; deterministic in texts and seed."""
+    config = config or TinyConfig()
+    tokenizer = train_tokenizer(texts)
+    llama = LlamaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=config.hidden_size,
+        intermediate_size=config.intermediate_size,
+        num_hidden_layers=config.layers,
+        num_attention_heads=config.heads,
+        num_key_value_heads=config.key_value_heads,
+        max_position_embeddings=config.max_tokens,
+        initializer_range=config.initializer_range,
+        tie_word_embeddings=True,
+        pad_token_id=tokenizer.pad_token_id,
+        bos_token_id=tokenizer.bos_token_id,
+        eos_token_id=tokenizer.eos_token_id,
+    )
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        model = LlamaForCausalLM(llama)
+    model.config.use_cache = False
+    return LanguageModel(model.train(), tokenizer)
+
+
+def load_model(path: str) -> LanguageModel:
+    """A causal LM and its tokenizer from a folder or a hub name.
+
+    Raises:
+        DataNotFound: the folder or hub name cannot be loaded.
+    """
+    try:
+        model = AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32)
+        tokenizer = AutoTokenizer.from_pretrained(path)
+    except (OSError, ValueError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise DataNotFound(
+            f"no causal language model at {path!r} ({reason}); give `tiny`, a folder with config.json, weights and "
+            "tokenizer, or a hub name this machine can reach"
+        ) from error
+    return LanguageModel(model, tokenizer)

@@ -1,0 +1,67 @@
+"""Optimisers: AdamW, or Muon on weight matrices with AdamW on the rest."""
+
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor, nn
+
+
+class Optimizers:
+    """One or two optimisers stepped as one, with a common factor on their learning rates.
+
+    Args:
+        model: whose trainable parameters are optimised.
+        lr: of AdamW.
+        muon_lr: of Muon on the matrices inside the layers; 0 uses AdamW for all.
+        weight_decay: of AdamW.
+    """
+
+    def __init__(self, model: nn.Module, lr: float, muon_lr: float = 0.0, weight_decay: float = 0.0) -> None:
+        named = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
+        embeddings = {id(p) for m in model.modules() if isinstance(m, nn.Embedding) for p in m.parameters()}
+        matrices = [p for name, p in named if muon_lr and p.ndim == 2 and id(p) not in embeddings]
+        chosen = {id(p) for p in matrices}
+        rest = [p for _, p in named if id(p) not in chosen]
+        self.parameters: list[Tensor] = [p for _, p in named]
+        self._optimizers: list[torch.optim.Optimizer] = [
+            torch.optim.AdamW(rest, lr=lr, betas=(0.9, 0.98), weight_decay=weight_decay)
+        ]
+        if matrices:
+            self._optimizers.append(
+                torch.optim.Muon(matrices, lr=muon_lr, weight_decay=0.0, momentum=0.95, nesterov=True)
+            )
+        self._rates = [group["lr"] for group in self._groups()]
+
+    def _groups(self) -> Iterable[dict]:
+        return (group for optimizer in self._optimizers for group in optimizer.param_groups)
+
+    def step(self, factor: float) -> None:
+        """One step at ``factor`` times the learning rates; gradients are cleared."""
+        for group, rate in zip(self._groups(), self._rates, strict=True):
+            group["lr"] = rate * factor
+        for optimizer in self._optimizers:
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+
+    def state_dict(self) -> list[dict]:
+        """State of all optimisers."""
+        return [optimizer.state_dict() for optimizer in self._optimizers]
+
+    def load_state_dict(self, state: list[dict]) -> None:
+        """Take up a state from `state_dict`."""
+        for optimizer, part in zip(self._optimizers, state, strict=True):
+            optimizer.load_state_dict(part)
+
+
+def take_gradients(parameters: Iterable[Tensor]) -> list[Tensor]:
+    """The gradients of ``parameters``, which are cleared; zeros where there is none."""
+    taken = []
+    for p in parameters:
+        taken.append(torch.zeros_like(p) if p.grad is None else p.grad)
+        p.grad = None
+    return taken
+
+
+def norm(gradients: Iterable[Tensor]) -> float:
+    """Euclidean norm over all tensors."""
+    return float(torch.stack([g.square().sum() for g in gradients]).sum().sqrt())

@@ -1,0 +1,66 @@
+"""Making environments and choosing tasks."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+import envrl.envs.core
+from envrl.agents.rollout import Task
+
+
+def make_envs(env_id: str, count: int, split: str | None, env_kwargs: dict[str, Any]) -> list[gymnasium.Env[str, str]]:
+    """``count`` environments of one kind.
+
+    Args:
+        env_id: Gymnasium id.
+        count: how many.
+        split: given as the argument ``split``; None gives none.
+        env_kwargs: other arguments.
+    """
+    arguments = dict(env_kwargs) if split is None else {**env_kwargs, "split": split}
+    return [gymnasium.make(env_id, disable_env_checker=True, **arguments) for _ in range(count)]
+
+
+def task_ids(env: gymnasium.Env[str, str]) -> Sequence[str] | None:
+    """Ids of the environment's split, or None for one that does not name its tasks."""
+    inner = env.unwrapped
+    return inner.task_ids() if isinstance(inner, envrl.envs.core.TextEnv) else None
+
+
+def training_tasks(ids: Sequence[str] | None, groups: int, group_size: int, rng: np.random.Generator) -> list[Task]:
+    """``group_size`` episodes of each of ``groups`` tasks drawn with replacement.
+
+    An environment that does not name its tasks gets one seed a group.
+    """
+    tasks = []
+    for group in range(groups):
+        if ids is None:
+            seed = int(rng.integers(2**31))
+            tasks += [Task(None, group, seed)] * group_size
+        else:
+            tasks += [Task(ids[int(rng.integers(len(ids)))], group)] * group_size
+    return tasks
+
+
+def evaluation_tasks(ids: Sequence[str] | None, count: int) -> list[Task]:
+    """The same ``count`` tasks at every call, spread over the split; fewer if it has fewer."""
+    if ids is None:
+        return [Task(None, i, seed=10_000 + i) for i in range(count)]
+    total = len(ids)
+    if total <= count:
+        return [Task(ids[i], i) for i in range(total)]
+    return [Task(ids[i], i) for i in range(count)]
+
+
+def task_type(env: gymnasium.Env[str, str], task_id: str) -> str:
+    """The kind of a task, for results by kind; ``""`` where the environment knows none."""
+    inner = env.unwrapped
+    return inner.task_type(task_id) if isinstance(inner, envrl.envs.core.TextEnv) else ""
+
+
+def count_types(env: gymnasium.Env[str, str], tasks: Sequence[Task]) -> Counter[str]:
+    """How many tasks of each kind."""
+    return Counter(task_type(env, task.task_id or "") for task in tasks)

@@ -1,0 +1,447 @@
+"""The training loop, top to bottom: demonstrate -> imitate -> (roll out -> advantages -> update) -> evaluate.
+
+After EnvRL (arXiv 2606.17680): the policy loss and two auxiliary losses on the same rollouts in one update. Deviations
+from the paper, made for models of 0.1 to 8 million parameters that are not pretrained: a supervised stage on expert
+episodes comes first and trains both objectives too, so that they are warm when reinforcement starts; their gradient
+is capped at a share of the policy's (`aux_cap`).
+
+Everything random derives from (seed, stage, update), and a checkpoint is written between updates, so a run that was
+killed and resumed gives the numbers of an uninterrupted one on a CPU with the same number of threads.
+"""
+
+import copy
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import torch
+
+from envrl.agents import checkpoint
+from envrl.agents.advantages import ALGORITHMS, EpisodeBatch
+from envrl.agents.config import TrainConfig
+from envrl.agents.demonstrate import record_demonstrations
+from envrl.agents.display import Bar, Display, results_table
+from envrl.agents.evaluate import Evaluation, evaluate_policy
+from envrl.agents.imitation import Imitation, demonstrations
+from envrl.agents.metrics import MetricsFile
+from envrl.agents.models import LanguageModel, build_tiny, load_model
+from envrl.agents.objectives import coefficient
+from envrl.agents.optimizers import Optimizers
+from envrl.agents.policies.constrained import ConstrainedPolicy
+from envrl.agents.prompts import ActionMenu, EpisodeFormat
+from envrl.agents.rollout import Episode, rollout
+from envrl.agents.tasks import evaluation_tasks, make_envs, task_ids, training_tasks
+from envrl.agents.update import Recorded, Sample, policy_update
+from envrl.envs.errors import EnvRLError
+from envrl.wrappers.recording import iter_episodes
+from envrl.wrappers.shards import ShardWriter
+
+#: first numbers of the seeds of each kind of randomness; a run's seed stands before them
+_ROLLOUT, _TASKS, _UPDATE, _EVALUATION = 2, 3, 4, 5
+
+
+class Interrupted(KeyboardInterrupt):
+    """The run was interrupted and has written a checkpoint."""
+
+
+def train(config: TrainConfig, display: Display | None = None) -> dict[str, Evaluation]:
+    """Run or resume a training run.
+
+    Args:
+        config: its settings.
+        display: where to show it.
+
+    Returns:
+        Evaluations by stage: ``untrained``, ``imitation``, ``reinforcement`` (those that took place).
+
+    Raises:
+        DataNotFound: games, recordings or a model are missing.
+        EnvRLError: ``output`` holds another run, or ``resume`` finds none.
+        Interrupted: Ctrl-C; a checkpoint was written.
+    """
+    if config.threads:
+        torch.set_num_threads(config.threads)
+    with display or Display() as shown, _deferred_interrupt() as interrupted:
+        return Trainer(config, shown, interrupted).run()
+
+
+class Trainer:
+    """One run. Its state is the model, the optimisers, and a small dictionary that checkpoints hold.
+
+    Args:
+        config: settings.
+        display: where to show the run.
+        interrupted: asked between updates whether to stop.
+    """
+
+    def __init__(self, config: TrainConfig, display: Display, interrupted: Callable[[], bool]) -> None:
+        self.config, self.display, self._interrupted = config, display, interrupted
+        self.folder = config.output
+        self.checkpoints = self.folder / "checkpoints"
+        self.metrics = MetricsFile(self.folder / "metrics.jsonl")
+        #: stage: imitation, reinforcement or done; update: finished updates of the stage
+        self.state: dict[str, Any] = {
+            "stage": "imitation",
+            "update": 0,
+            "serial": 0,
+            "env_steps": 0,
+            "wall_s": 0.0,
+            "results": [],
+        }
+        self.envs = make_envs(config.env, config.groups * config.group_size, config.split, config.env_kwargs)
+        self.ids = task_ids(self.envs[0])
+        resumed = self._prepare_folder()
+        self._clock = time.monotonic()
+        self.reference: LanguageModel | None = None
+        self.lm = self._model(resumed)
+        self.format = EpisodeFormat(self.lm)
+        self.menu = ActionMenu(config.exclude_actions)
+        self.optimizers = self._optimizers()
+        if resumed is not None:
+            checkpoint.load_optimizers(resumed, self.optimizers)
+            self._drop_lost_work()
+
+    # ---- the run ---------------------------------------------------------------------------------------
+
+    def run(self) -> dict[str, Evaluation]:
+        """All stages that are still to do."""
+        if self.state["stage"] == "imitation":
+            if self.state["update"] == 0:
+                self._evaluate("untrained")
+            if self.config.sft_episodes and self.config.sft_updates:
+                self._imitate()
+                self._evaluate("imitation")
+            self._enter("reinforcement")
+        if self.state["stage"] == "reinforcement":
+            if self.config.updates:
+                self._reinforce()
+                self._evaluate("reinforcement")
+            self._enter("done")
+        self._report()
+        return {name: Evaluation.from_dict(result) for name, result, _, _ in self.state["results"]}
+
+    def _imitate(self) -> None:
+        config = self.config
+        episodes = list(iter_episodes(self._demonstrations()))
+        if self.state["update"] == 0:
+            self.state["env_steps"] = sum(map(len, episodes))
+        data = demonstrations(episodes, self.format, self.menu)
+        stage = Imitation(self.lm, self.optimizers, data, self.format, config)
+        recent: list[dict[str, float]] = []
+        with self.display.stage("Imitation", config.sft_updates, self.state["update"]) as bar:
+            for index in range(self.state["update"], config.sft_updates):
+                recent = [*recent[-19:], stage.update(index)]
+                self.state["update"] = index + 1
+                bar.advance(note=_losses(recent))
+                self._pause(every=20 * config.checkpoint_every)
+        if recent:
+            self.display.say(f"imitation: {config.sft_updates} updates, {_losses(recent)}")
+
+    def _reinforce(self) -> None:
+        config = self.config
+        if config.kl and self.reference is None:
+            self.reference = self._frozen_copy()
+        recorded = self._recorded()
+        policy = ConstrainedPolicy(self.lm, self.format, self.menu, config.temperature)
+        run_id = f"{self.folder.name}-{config.seed}"
+        with (
+            ShardWriter(self.folder / "transitions") as writer,
+            self.display.stage("Reinforcement", config.updates, self.state["update"]) as bar,
+        ):
+            for index in range(self.state["update"], config.updates):
+                started = time.monotonic()
+                tasks = training_tasks(self.ids, config.groups, config.group_size, self._rng(_TASKS, index))
+                generator = torch.Generator(device=self.lm.device).manual_seed(self._seed(_ROLLOUT, index))
+                self.lm.model.eval()
+                episodes = rollout(
+                    self.envs,
+                    tasks,
+                    policy,
+                    generator,
+                    run_id=f"{run_id}/update-{index}",
+                    split=config.split,
+                    label="learner",
+                )
+                self.lm.model.train()
+                rolled_out = time.monotonic()
+                factor = coefficient(config.aux_schedule, index / config.updates)
+                learned = policy_update(
+                    self.lm,
+                    self.reference,
+                    self.optimizers,
+                    self._samples(episodes),
+                    recorded,
+                    self.format,
+                    config,
+                    factor if config.state_prediction or config.inverse_dynamics else 0.0,
+                    min(1.0, (index + 1) / config.warmup) if config.warmup else 1.0,
+                    self._rng(_UPDATE, index),
+                )
+                for episode in episodes:
+                    writer.extend(episode.transitions)
+                self.state["update"] = index + 1
+                self.state["env_steps"] += sum(len(e.transitions) for e in episodes)
+                row = {
+                    **_rollout_metrics(episodes),
+                    **learned,
+                    "update": index + 1,
+                    "env_steps": self.state["env_steps"],
+                    "aux/lambda": factor * max(config.state_prediction, config.inverse_dynamics),
+                    "time/rollout_s": rolled_out - started,
+                    "time/update_s": time.monotonic() - rolled_out,
+                }
+                if config.eval_every and (index + 1) % config.eval_every == 0 and index + 1 < config.updates:
+                    row["eval/success_rate"] = self._measure("evaluation")[0].success_rate
+                row["wall_s"] = self._wall()
+                self.metrics.append(row)
+                self.display.update(row)
+                bar.advance()
+                self._pause(every=config.checkpoint_every, before=writer.flush)
+
+    def _samples(self, episodes: Sequence[Episode]) -> list[Sample]:
+        """Episodes with advantages; faulted ones leave their group before its statistics."""
+        config = self.config
+        sound = [e for e in episodes if e.fault is None and e.transitions]
+        rewards = [
+            [
+                config.reward_scale * t.reward - config.invalid_penalty * (t.action_status != "ok")
+                for t in e.transitions
+            ]
+            for e in sound
+        ]
+        anchors = [
+            [t.state_key if config.anchor == "state_key" else _anchor(t) for t in e.transitions] for e in sound
+        ]
+        batch = EpisodeBatch(rewards, [e.group for e in sound], anchors)
+        advantages = ALGORITHMS[config.algorithm](batch, config.advantage)
+        return [Sample(e.transitions, e.tokens, a) for e, a in zip(sound, advantages, strict=True)]
+
+    # ---- evaluation ------------------------------------------------------------------------------------
+
+    def _evaluate(self, stage: str) -> None:
+        if not self.config.eval_episodes or any(name == stage for name, *_ in self.state["results"]):
+            return
+        result, _ = self._measure(f"Evaluation: {stage}")
+        self.state["results"].append([stage, result.to_dict(), self.state["env_steps"], self._wall()])
+        self.display.say(
+            f"{stage}: {result.success_rate:.1%} of {result.n} held-out episodes "
+            f"({result.low:.1%} - {result.high:.1%}), {result.mean_steps:.1f} steps"
+        )
+        self._checkpoint(keep=True)
+
+    def _measure(self, title: str) -> tuple[Evaluation, list[Episode]]:
+        config = self.config
+        envs = make_envs(config.env, min(128, config.eval_episodes), config.eval_split, config.env_kwargs)
+        tasks = evaluation_tasks(task_ids(envs[0]), config.eval_episodes)
+        policy = ConstrainedPolicy(self.lm, self.format, self.menu, config.eval_temperature)
+        with self.display.stage(title, len(tasks)) as bar:
+            return evaluate_policy(policy, envs, tasks, self._seed(_EVALUATION), _episodes_to(bar))
+
+    def _report(self) -> None:
+        results = [(name, Evaluation.from_dict(r), steps, s) for name, r, steps, s in self.state["results"]]
+        if results:
+            self.display.console.print(results_table(results))
+        for title, path in (
+            ("metrics", self.metrics.path),
+            ("checkpoints", self.checkpoints),
+            ("transitions", self.folder / "transitions"),
+            ("demonstrations", self.folder / "demonstrations"),
+        ):
+            if path.exists():
+                self.display.say(f"{title}: {path}")
+
+    # ---- what the run stands on ------------------------------------------------------------------------
+
+    def _prepare_folder(self) -> Path | None:
+        """The checkpoint to resume from; None for a new run in an empty folder."""
+        config = self.config
+        resumed = checkpoint.newest(self.checkpoints) if config.resume else None
+        if config.resume and resumed is None and self.metrics.path.exists():
+            raise EnvRLError(f"{self.folder} has metrics and no checkpoint; start a new run in another folder")
+        if not config.resume and (self.folder / "config.json").exists():
+            raise EnvRLError(
+                f"{self.folder} holds a run already; add --resume to go on with it, or choose another --output"
+            )
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if resumed is None:
+            (self.folder / "config.json").write_text(config.to_json())
+            return None
+        _refuse_other_settings(self.folder / "config.json", config)
+        self.state = checkpoint.load_state(resumed)
+        return resumed
+
+    def _model(self, resumed: Path | None) -> LanguageModel:
+        config = self.config
+        if resumed is not None:
+            held = checkpoint.reference_folder(resumed)
+            if held is not None:
+                self.reference = load_model(str(held))
+            lm = load_model(str(resumed / "model"))
+        elif config.init is not None:
+            lm = load_model(str(checkpoint.model_folder(config.init)))
+        elif config.model == "tiny":
+            texts: list[str] = []
+            for rows in iter_episodes(self._demonstrations()):
+                texts += [rows[0].observation, *(t for r in rows for t in (r.goal, r.action, r.next_observation))]
+            lm = build_tiny(texts, seed=config.seed)
+        else:
+            lm = load_model(config.model)
+        lm.model.train()
+        if not lm.is_tiny:
+            raise EnvRLError(
+                f"the tokenizer of {config.init or config.model} lacks the structure tokens <act>, <obs>, ...; "
+                "give a checkpoint of `envrl train`"
+            )
+        return lm
+
+    def _optimizers(self) -> Optimizers:
+        config = self.config
+        if self.state["stage"] == "imitation":
+            return Optimizers(self.lm.model, config.sft_lr, config.sft_muon_lr, weight_decay=0.01)
+        return Optimizers(self.lm.model, config.lr)
+
+    def _demonstrations(self) -> Path:
+        """Recorded expert episodes of this run, played now if they are not there yet."""
+        folder = self.folder / "demonstrations"
+        if not folder.exists():
+            config = self.config
+            episodes = config.sft_episodes or 200  # a tokenizer is learned from them in any case
+            with self.display.stage("Expert episodes", episodes) as bar:
+                won = record_demonstrations(
+                    self.envs[0],
+                    folder,
+                    episodes,
+                    config.seed,
+                    run_id=f"{self.folder.name}-{config.seed}",
+                    split=config.split,
+                    noise=config.sft_noise,
+                    progress=lambda _: bar.advance(),
+                )
+            self.display.say(f"demonstrations: the expert solved {won} of {episodes} tasks")
+        return folder
+
+    def _recorded(self) -> list[Recorded]:
+        if self.config.transitions is None:
+            return []
+        return [Recorded(rows, self.format.sequence(rows)) for rows in iter_episodes(self.config.transitions)]
+
+    def _frozen_copy(self) -> LanguageModel:
+        model = copy.deepcopy(self.lm.model).requires_grad_(False).eval()
+        return LanguageModel(model, self.lm.tokenizer)
+
+    # ---- checkpoints -----------------------------------------------------------------------------------
+
+    def _enter(self, stage: str) -> None:
+        self.state |= {"stage": stage, "update": 0}
+        self.optimizers = self._optimizers()
+        self._checkpoint(keep=stage == "done")
+
+    def _pause(self, every: int, before: Callable[[], None] = lambda: None) -> None:
+        """Between two updates: a checkpoint when one is due, and the end of an interrupted run."""
+        stop = self._interrupted()
+        if stop or self.state["update"] % every == 0:
+            before()
+            self._checkpoint()
+        if stop:
+            raise Interrupted(f"interrupted; go on with: envrl train --resume --output {self.folder}")
+
+    def _checkpoint(self, keep: bool = False) -> None:
+        state = self.state
+        state["serial"] += 1
+        state["wall_s"] = self._wall()
+        self._clock = time.monotonic()
+        transitions = self.folder / "transitions"
+        shards = sorted(p.name for p in transitions.glob("*.parquet")) if transitions.exists() else []
+        name = f"{state['serial']:06d}-{state['stage']}-{state['update']}"
+        checkpoint.save_checkpoint(
+            self.checkpoints / name, self.lm, self.optimizers, {**state, "shards": shards, "keep": keep}, self.reference
+        )
+        checkpoint.prune(self.checkpoints, self.config.keep_checkpoints)
+
+    def _drop_lost_work(self) -> None:
+        """Remove metrics and transitions of updates after the checkpoint: they are done again."""
+        done = self.state["update"] if self.state["stage"] == "reinforcement" else self.config.updates
+        if self.state["stage"] == "imitation":
+            done = 0
+        self.metrics.cut(done)
+        known = set(self.state["shards"])
+        for shard in (self.folder / "transitions").glob("*.parquet"):
+            if shard.name not in known:
+                shard.unlink()
+
+    def _wall(self) -> float:
+        return self.state["wall_s"] + time.monotonic() - self._clock
+
+    def _seed(self, *path: int) -> int:
+        return int(np.random.SeedSequence([self.config.seed, *path]).generate_state(1)[0])
+
+    def _rng(self, *path: int) -> np.random.Generator:
+        return np.random.default_rng([self.config.seed, *path])
+
+
+def _anchor(row: Any) -> tuple[str, tuple[str, ...]]:
+    """What the agent sees: the observation and what it can do (which tells what it holds)."""
+    return row.observation, row.admissible_actions
+
+
+def _rollout_metrics(episodes: Sequence[Episode]) -> dict[str, float]:
+    sound = [e for e in episodes if e.fault is None]
+    steps = [t for e in sound for t in e.transitions]
+    count = max(len(sound), 1)
+    return {
+        "train/success_rate": sum(e.success for e in sound) / count,
+        "train/return": sum(sum(e.rewards) for e in sound) / count,
+        "episode/steps": len(steps) / count,
+        "policy/invalid_rate": sum(t.action_status != "ok" for t in steps) / max(len(steps), 1),
+        "rollout/faulted": len(episodes) - len(sound),
+    }
+
+
+def _losses(recent: Sequence[dict[str, float]]) -> str:
+    """Means of the newest supervised losses in words."""
+    means = {key: np.mean([m[key] for m in recent if key in m]) for key in recent[-1]}
+    return ", ".join(f"{key.removeprefix('loss/').replace('_', ' ')} {value:.3f}" for key, value in means.items())
+
+
+def _episodes_to(bar: Bar) -> Callable[[int, int], None]:
+    return lambda ended, _: bar.advance(ended)
+
+
+def _refuse_other_settings(path: Path, config: TrainConfig) -> None:
+    """A resumed run has the settings of the run it resumes, but for those that do not change its numbers."""
+    import json
+
+    before = json.loads(path.read_text())
+    now = json.loads(replace(config).to_json())
+    free = {"resume", "output", "checkpoint_every", "keep_checkpoints"}
+    differing = [f"{k}: {before.get(k)!r} then, {now[k]!r} now" for k in now if k not in free and before.get(k) != now[k]]
+    if differing:
+        raise EnvRLError(f"cannot resume with other settings ({'; '.join(differing)}); start a new run instead")
+
+
+@contextmanager
+def _deferred_interrupt() -> Iterator[Callable[[], bool]]:
+    """The first Ctrl-C is noted and acted on between updates; the second one acts at once."""
+    hits = 0
+
+    def note(number: int, frame: FrameType | None) -> None:
+        nonlocal hits
+        hits += 1
+        if hits > 1:
+            raise KeyboardInterrupt
+
+    try:
+        previous = signal.signal(signal.SIGINT, note)
+    except ValueError:  # not the main thread: the caller handles signals
+        yield lambda: False
+        return
+    try:
+        yield lambda: hits > 0
+    finally:
+        signal.signal(signal.SIGINT, previous)
