@@ -68,6 +68,7 @@ class ALFWorldEnv(TextEnv):
         _expect("engine", engine, ("native", "textworld"))
         _expect("action_syntax", action_syntax, ("0.4", "0.3"))
         _expect("feedback", feedback, ("classic", "explain"))
+        self.split = split  # recordings name it
         self._library = _open_library(split, str(games), task_types, difficulty or {})
         self._engine, self._syntax, self._explain = engine, action_syntax, feedback == "explain"
         self._play: Play | None = None
