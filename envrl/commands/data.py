@@ -103,7 +103,7 @@ def verify(config: VerifyConfig) -> None:
     Console(soft_wrap=True).print(table)
     broken = [item for part in parts for item in part.broken]
     for path, reason in broken[:_SHOWN_BROKEN]:
-        print(f"broken: {path}: {reason}", file=sys.stderr)
+        print(f"broken: {reason if path in reason else f'{path}: {reason}'}", file=sys.stderr)
     if len(broken) > _SHOWN_BROKEN:
         print(f"... and {len(broken) - _SHOWN_BROKEN} more", file=sys.stderr)
     wrong = [f"{p.name} {p.found} of {p.expected}" for p in parts if not p.complete]

@@ -1,5 +1,6 @@
 """``envrl play``: a person acts in an environment, in a terminal."""
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -48,7 +49,7 @@ def play(config: PlayConfig) -> None:
         raise WrongUse(f"`envrl play` needs an envrl.envs.core.TextEnv; {env_id} is a {what}")
     session = Session(env, limit=gymnasium.spec(env_id).max_episode_steps)
     session.begin(seed=config.seed, task_id=config.task_id)
-    terminal = Terminal(session, make_reader(), Console(soft_wrap=True))
+    terminal = Terminal(session, make_reader(), Console(soft_wrap=not sys.stdout.isatty()))
     try:
         if config.record is None:
             terminal.loop()

@@ -1,6 +1,5 @@
 """``envrl record``: let a policy act and write every transition to Parquet."""
 
-import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -8,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 import gymnasium
 import numpy as np
 
+from envrl.agents.statistics import wilson_interval
 from envrl.commands.environment import WrongUse, full_env_id, make_env, parse_env_kwargs
 from envrl.commands.progress import progress_bar
 from envrl.commands.scripted import Policy, make_policy
@@ -116,19 +116,3 @@ def _summary(outcomes: list[Outcome], output: Path) -> str:
         f"{len(outcomes)} episodes{faults}, {steps} steps, solved {solved}/{len(judged)} "
         f"({100 * low:.1f}-{100 * high:.1f}% with 95% confidence), in {output}"
     )
-
-
-def wilson_interval(successes: int, trials: int, z: float = 1.959964) -> tuple[float, float]:
-    """Bounds of a success probability (Wilson 1927); sound for few trials and for 0 or all successes.
-
-    Args:
-        successes: how many succeeded.
-        trials: how many there were; 0 gives (0, 1).
-        z: normal quantile; the default is for 95%.
-    """
-    if trials == 0:
-        return 0.0, 1.0
-    rate, scale = successes / trials, 1 + z * z / trials
-    centre = (rate + z * z / (2 * trials)) / scale
-    half = z * math.sqrt(rate * (1 - rate) / trials + z * z / (4 * trials * trials)) / scale
-    return max(0.0, centre - half), min(1.0, centre + half)

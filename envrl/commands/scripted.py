@@ -24,7 +24,15 @@ class Policy(Protocol):
 
 
 class RandomPolicy:
-    """Any legal action, all alike likely; an open action's blank is filled with words of the goal."""
+    """Any legal action; an open action's blank is filled with words of the goal.
+
+    Args:
+        by_verb: draw the action's first word first, so that many ``go to`` do not crowd out the one ``open``;
+            else every action is alike likely.
+    """
+
+    def __init__(self, by_verb: bool = False) -> None:
+        self._by_verb = by_verb
 
     def begin(self, env: gymnasium.Env[str, str], rng: np.random.Generator) -> None:
         """Take up the episode."""
@@ -35,8 +43,14 @@ class RandomPolicy:
         offered = [*info.get("admissible_actions", ()), *info.get("action_templates", ())]
         if not offered:
             return str(self._env.action_space.sample())
-        choice = offered[int(self._rng.integers(len(offered)))]
+        if self._by_verb:
+            verb = self._one_of(list(dict.fromkeys(action.split(" ")[0] for action in offered)))
+            offered = [action for action in offered if action.split(" ")[0] == verb]
+        choice = self._one_of(offered)
         return _BLANK.sub(lambda blank: self._words(info), choice)
+
+    def _one_of(self, items: list[str]) -> str:
+        return items[int(self._rng.integers(len(items)))]
 
     def _words(self, info: dict[str, Any]) -> str:
         words = info.get("goal", "").split() or ["anything"]
@@ -62,7 +76,7 @@ class ImitablePolicy:
     """Asks the expert that sees what the agent sees; acts at random with probability ``epsilon``."""
 
     def __init__(self, epsilon: float = 0.0) -> None:
-        self._epsilon, self._random = epsilon, RandomPolicy()
+        self._epsilon, self._random = epsilon, RandomPolicy(by_verb=True)
 
     def begin(self, env: gymnasium.Env[str, str], rng: np.random.Generator) -> None:
         """Take up the episode. Raises NoExpert where there is none."""

@@ -25,7 +25,7 @@ class Reader(Protocol):
 def completions(session: Session, text: str) -> list[str]:
     """Lines that ``text`` could become: admissible actions, open templates up to their first blank, commands.
 
-    Actions that start with the text come first, then those that hold all of its words.
+    Actions that start with the text; where there is none, those that hold all of its words.
     """
     if text.startswith(":"):
         return [command for command in COMMANDS if command.startswith(text)]
@@ -33,10 +33,11 @@ def completions(session: Session, text: str) -> list[str]:
     # "search[<query>]" completes to "search[": the rest is the player's
     openings = [template.partition("<")[0] for template in info["action_templates"]]
     offered = [*info["admissible_actions"], *(o for o in openings if o)]
-    words = text.lower().split()
     starting = [action for action in offered if action.lower().startswith(text.lower())]
-    holding = [action for action in offered if all(word in action.lower() for word in words)]
-    return list(dict.fromkeys(starting + holding))
+    if starting:
+        return starting
+    words = text.lower().split()
+    return [action for action in offered if all(word in action.lower() for word in words)]
 
 
 def make_reader() -> Reader:

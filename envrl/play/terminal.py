@@ -1,8 +1,9 @@
 """The terminal face of a `Session`: shows the game with rich, reads actions and ``:commands``, loops."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+from rich.columns import Columns
 from rich.console import Console
 from rich.panel import Panel
 from rich.text import Text
@@ -29,7 +30,6 @@ class Terminal:
     reader: Reader
     console: Console
     on_game_end: Callable[[], None] = lambda: None
-    _settled: bool = field(default=False, init=False)
 
     def loop(self) -> None:
         """Play until ``:quit`` or the end of input."""
@@ -43,7 +43,7 @@ class Terminal:
                 elif line:
                     self._act(line)
         finally:
-            self._settle()
+            self._leave_game()
 
     # ---- actions and commands --------------------------------------------------------------------------
 
@@ -84,27 +84,25 @@ class Terminal:
                 self._say(f"The expert would do: {hint}" if hint else "No expert knows a way from here.")
             case "undo" | "u":
                 if session.undo():
-                    self._settled = False
                     self._say("Taken back.")
                     self._show_observation()
                 else:
                     self._say("Nothing to take back.")
             case "restart" | "new":
-                self._settle()
+                self._leave_game()
                 if word == "restart":
                     session.restart()
                 else:
                     session.begin()
-                self._settled = False
                 self._show_start()
             case _:
                 self._say(f"Unknown command :{word}. :help lists the commands.")
         return True
 
-    def _settle(self) -> None:
-        if not self._settled and self.session.turns:
-            self._settled = True
+    def _leave_game(self) -> None:
+        if self.session.turns:
             self.on_game_end()
+            self.session.turns.clear()  # so that no game is handed over twice
 
     # ---- what is shown ---------------------------------------------------------------------------------
 
@@ -139,8 +137,12 @@ class Terminal:
 
     def _show_actions(self) -> None:
         info = self.session.info
-        for action in (*info["admissible_actions"], *info["action_templates"]):
-            self.console.print(Text("  " + action))
+        actions = [Text(a) for a in (*info["admissible_actions"], *info["action_templates"])]
+        if self.console.is_terminal:
+            self.console.print(Columns(actions, equal=True, column_first=True, padding=(0, 3)))
+        else:
+            for action in actions:
+                self.console.print(action)
 
     def _show_history(self) -> None:
         turns = self.session.turns

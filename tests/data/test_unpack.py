@@ -77,7 +77,7 @@ def test_links_are_refused(tmp_path: Path) -> None:
     for path in (tarred, zipped):
         with pytest.raises(InvalidData, match="'link' is not a plain file"):
             unpack(path, tmp_path / "data")
-    assert os.listdir(tmp_path / "data") == []
+    assert not any((tmp_path / "data").iterdir())
 
 
 @pytest.mark.parametrize("make, name", [(make_zip, "x.zip"), (make_tar, "x.tar.xz")])
@@ -91,7 +91,7 @@ def test_a_damaged_archive_leaves_nothing_behind(make, name: str, tmp_path: Path
         archive.write_bytes(bad)
         with pytest.raises(InvalidData, match=r"x\..*not a sound archive"):
             unpack(archive, target)
-        assert os.listdir(target) == []
+        assert not any(target.iterdir())
 
 
 def test_more_than_the_disk_holds_is_refused_before_writing(
@@ -100,6 +100,6 @@ def test_more_than_the_disk_holds_is_refused_before_writing(
     archive = make_zip(tmp_path / "x.zip", {"large.bin": b"0" * (3 << 20)})
     usage = shutil.disk_usage(tmp_path)
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage._replace(free=2 << 20))
-    with pytest.raises(OSError, match="2 MiB free.*3 MiB unpacked"):
+    with pytest.raises(OSError, match=r"2 MiB free.*3 MiB unpacked"):
         unpack(archive, tmp_path / "data")
-    assert os.listdir(tmp_path / "data") == []
+    assert not any((tmp_path / "data").iterdir())
