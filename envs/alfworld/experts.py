@@ -1,4 +1,4 @@
-"""The experts of ALFWorld: one that knows the hidden state, one that only reads, and an explorer for varied data."""
+"""The experts of ALFWorld: one that knows the hidden state, one that only reads, one that also strays."""
 
 from collections.abc import Iterable, Sequence
 

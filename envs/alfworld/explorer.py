@@ -14,9 +14,8 @@ _IDLE = frozenset({"examine", "help", "inventory", "look"})
 class Explorer:
     """Acts like `ImitableExpert`, except that a share of its commands is drawn at random.
 
-    A random command comes from a verb drawn first (so that the many ``go to`` do not crowd out the few others);
-    with ``idle`` it may also be one that changes nothing. Feed it like the expert: `start`, then `act` and
-    `observe` in turn.
+    The verb of a random command is drawn first, so that the many ``go to`` do not crowd out the few others;
+    ``idle`` says how often it is one that changes nothing. Call `start`, then `act` and `observe` in turn.
 
     Args:
         rng: source of all randomness; two explorers with equal states of it act alike.

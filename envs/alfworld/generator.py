@@ -1,4 +1,4 @@
-"""Procedural ALFWorld games: rooms, objects and tasks drawn to resemble the released games, without any download.
+"""Procedural ALFWorld games: rooms, objects and tasks that resemble the released games, without any download.
 
 >>> game = generate_game("procedural/pick_heat_then_place_in_recep/7")
 >>> game.goal.task_type, game.goal.object_type in HEATABLE
@@ -8,11 +8,11 @@ A game is a pure function of its ``task_id`` and the difficulty, the same in eve
 version. Each game can be won: what the goal names is in reach, and so are the appliance and the target.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import overload
+from random import Random
 
-from envrl.envs.alfworld.game import TASK_TYPES, Game, Goal
+from envrl.envs.alfworld.game import Game, Goal
 from envrl.envs.alfworld.goals import ROOMS, TARGET_COUNTS, TREATMENTS, WISHES, sentence
 from envrl.envs.alfworld.layout import (
     SEEN_ROOMS,
@@ -35,116 +35,50 @@ from envrl.envs.alfworld.rooms import (
     HEATABLE,
     HOLLOW,
     LAMPS,
+    OPENABLE,
     SLICEABLE,
 )
-from envrl.envs.alfworld.tables import Random, below, weighted
-from envrl.envs.errors import InvalidTask
+from envrl.envs.alfworld.tables import Weighted, below, weighted
+from envrl.envs.alfworld.task_ids import ProceduralTasks, parse_task_id, split_of
 
-PREFIX = "procedural"
-#: split -> (first seed, number of seeds for each task type)
-SPLITS = {
-    "train": (0, 1_000_000),
-    "valid_seen": (1_000_000_000, 24),
-    "valid_unseen": (2_000_000_000, 100),
-}
-_END = 3_000_000_000
+__all__ = ["Difficulty", "ProceduralTasks", "generate_game"]
+
+#: where a lamp can stand in a kind of room whose table names no place for one
+_TABLES = ("sidetable", "desk", "dresser", "shelf", "diningtable", "coffeetable")
 #: rooms to try for a task before giving up (a goal's receptacle type may be missing from a room)
 _TRIES = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Difficulty:
-    """How large and how full the rooms are. All fields are JSON-able; the defaults give games of official size.
+    """How large and full the rooms are. All fields are JSON-able; the defaults give games of official size.
 
     Args:
         receptacles: fewest and most receptacles in the room. Rooms of the released games have 6 to 54.
         clutter: factor on the number of objects that the task does not ask for; 0 leaves only what is needed.
+        hidden: factor on the chance that what the task asks for starts in a receptacle that opens. 0 puts it
+            in the open where the room allows; 0.6 matches the released games.
     """
 
     receptacles: tuple[int, int] = (10, 35)
     clutter: float = 1.0
+    hidden: float = 0.6
 
     def __post_init__(self) -> None:
         low, high = self.receptacles
-        if not SMALLEST <= high or not 0 <= low <= high:
-            raise ValueError(f"receptacles must be (low, high) with low <= high and high >= {SMALLEST}, got {(low, high)}")
+        if high < SMALLEST or not 0 <= low <= high:
+            raise ValueError(
+                f"receptacles must be (low, high) with low <= high and high >= {SMALLEST}, got {(low, high)}"
+            )
         if not 0 <= self.clutter <= 4:
             raise ValueError(f"clutter must lie between 0 and 4, got {self.clutter}")
+        if not 0 <= self.hidden <= 100:
+            raise ValueError(f"hidden must lie between 0 and 100, got {self.hidden}")
         object.__setattr__(self, "receptacles", (int(low), int(high)))
 
 
-class ProceduralTasks(Sequence[str]):
-    """The task ids of a split, made on demand: ``procedural/<task_type>/<seed>``.
-
-    Task types alternate, so every prefix is balanced over them. Splits have disjoint seeds.
-
-    Args:
-        split: ``train`` (a million ids for each task type), ``valid_seen`` (24) or ``valid_unseen`` (100).
-        task_types: names among ALFRED's six; None for all.
-    """
-
-    def __init__(self, split: str = "train", task_types: Sequence[str] | None = None) -> None:
-        if split not in SPLITS:
-            raise ValueError(f"split must be one of {', '.join(SPLITS)}, got {split!r}")
-        chosen = tuple(TASK_TYPES if task_types is None else dict.fromkeys(task_types))
-        unknown = [name for name in chosen if name not in TASK_TYPES]
-        if unknown or not chosen:
-            raise ValueError(f"task_types must name some of {', '.join(TASK_TYPES)}, got {list(chosen)}")
-        self.split, self.task_types = split, chosen
-        self._first, self._each = SPLITS[split]
-
-    def __len__(self) -> int:
-        return self._each * len(self.task_types)
-
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[str]: ...
-    def __getitem__(self, index: int | slice) -> str | list[str]:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        n = len(self)
-        if not -n <= index < n:
-            raise IndexError(f"index {index} is outside the {n} tasks of {self.split}")
-        seed, which = divmod(index % n, len(self.task_types))
-        return f"{PREFIX}/{self.task_types[which]}/{self._first + seed}"
-
-    def __contains__(self, task_id: object) -> bool:
-        try:
-            task_type, seed = parse_task_id(str(task_id))
-        except InvalidTask:
-            return False
-        return task_type in self.task_types and self._first <= seed < self._first + self._each
-
-    def __repr__(self) -> str:
-        return f"ProceduralTasks({self.split!r}, {list(self.task_types)}, {len(self):,} ids)"
-
-
-def parse_task_id(task_id: str) -> tuple[str, int]:
-    """(task type, seed) of ``procedural/<task_type>/<seed>``.
-
-    Raises:
-        InvalidTask: another form, an unknown task type, or a seed outside 0 to 2,999,999,999.
-    """
-    prefix, _, rest = task_id.partition("/")
-    task_type, _, number = rest.partition("/")
-    if prefix == PREFIX and task_type in TASK_TYPES and number.isascii() and number.isdigit():
-        seed = int(number)
-        if seed < _END and str(seed) == number:
-            return task_type, seed
-    raise InvalidTask(
-        f"expected {PREFIX}/<task_type>/<seed> with one of {', '.join(TASK_TYPES)} and a seed below {_END}, "
-        f"got {task_id!r}"
-    )
-
-
-def split_of(seed: int) -> str:
-    """The split that a seed belongs to; seeds beyond its listed ids belong to it all the same."""
-    return max((first, split) for split, (first, _) in SPLITS.items() if seed >= first)[1]
-
-
 def generate_game(
-    task_id: str, *, receptacles: Sequence[int] = (10, 35), clutter: float = 1.0
+    task_id: str, *, receptacles: Sequence[int] = (10, 35), clutter: float = 1.0, hidden: float = 0.6
 ) -> Game:
     """The game that a task id names, at a difficulty (see `Difficulty`).
 
@@ -152,7 +86,7 @@ def generate_game(
         InvalidTask: not a procedural task id.
         ValueError: a difficulty that cannot be met.
     """
-    difficulty = Difficulty(tuple(receptacles), clutter)  # type: ignore[arg-type]
+    difficulty = Difficulty(tuple(receptacles), clutter, hidden)  # type: ignore[arg-type]
     task_type, seed = parse_task_id(task_id)
     rng = seeded(task_id)
     first, count = (SEEN_ROOMS, UNSEEN_ROOMS) if split_of(seed) == "valid_unseen" else (0, SEEN_ROOMS)
@@ -162,12 +96,14 @@ def generate_game(
         goal = _draw_goal(task_type, room, rng)
         if goal is not None:
             contents = _Contents(room, rng)
-            if _place_targets(goal, room, contents, rng):
+            if _place_targets(goal, room, contents, rng, difficulty.hidden):
                 _place_clutter(goal, room, contents, rng, difficulty.clutter)
                 return Game.from_facts(
                     contents.facts(goal), task_id=task_id, goal=goal, sentence=sentence(goal, rng)
                 )
-    raise ValueError(f"no room with {difficulty.receptacles} receptacles suits {task_type}; give a wider range")
+    raise ValueError(
+        f"no room with {difficulty.receptacles} receptacles suits {task_type}; give a wider range"
+    )
 
 
 @dataclass(slots=True)
@@ -183,28 +119,29 @@ class _Contents:
     cool: list[tuple[str]] = field(default_factory=list)
     filled: dict[str, int] = field(default_factory=dict)
 
-    def put(self, name: str, weights: dict[str, float], chill: bool = False) -> bool:
-        """Put a new object into a receptacle drawn by the weight of its type; False where there is no room."""
-        receptacles, filled = self.room.receptacles, self.filled
-        weights = {kind: w * len(receptacles[kind]) for kind, w in weights.items() if w and kind in receptacles}
-        while weights:
-            kind = weighted(weights).draw(self.rng)
-            group = receptacles[kind]
-            limit = CAPACITY.get(kind)
-            if limit is not None:
-                group = tuple(one for one in group if filled.get(one, 0) < limit)
-            if not group:
-                del weights[kind]
-                continue
+    def chances(self, weights: Mapping[str, float]) -> Weighted[str] | None:
+        """Which type of receptacle an object goes to, by the weight of one of each; None if none is here."""
+        receptacles = self.room.receptacles
+        present = {kind: w * len(receptacles[kind]) for kind, w in weights.items() if kind in receptacles}
+        return weighted(present) if any(present.values()) else None
+
+    def put(self, name: str, chances: Weighted[str], chill: bool = False) -> bool:
+        """Put a new object into a receptacle; False where those drawn are full."""
+        for _ in range(8):
+            kind = chances.draw(self.rng)
+            group = self.room.receptacles[kind]
             where = group[below(self.rng, len(group))]
-            made = self._new(name)
-            filled[where] = filled.get(where, 0) + 1
-            self.inside.append((made, where))
-            self.places.append((made, self.room.spots[where]))
-            if chill and kind == "fridge":
-                self.cool.append((made,))
-            return True
-        return False
+            if kind not in CAPACITY or self.filled.get(where, 0) < CAPACITY[kind]:
+                break
+        else:
+            return False
+        made = self._new(name)
+        self.filled[where] = self.filled.get(where, 0) + 1
+        self.inside.append((made, where))
+        self.places.append((made, self.room.spots[where]))
+        if chill and kind == "fridge":
+            self.cool.append((made,))
+        return True
 
     def drop(self, name: str, spots: set[str]) -> None:
         """Leave a new object where it cannot be reached."""
@@ -232,7 +169,9 @@ class _Contents:
         }
         facts |= {
             "atlocation": [("agent1", room.start)],
-            "receptacletype": [(one, kind + "type") for kind, group in room.receptacles.items() for one in group],
+            "receptacletype": [
+                (one, kind + "type") for kind, group in room.receptacles.items() for one in group
+            ],
             "receptacleatlocation": list(room.spots.items()),
             "openable": [(one,) for one in sorted(room.openable)],
             "cancontain": [
@@ -262,7 +201,7 @@ def _draw_goal(task_type: str, room: Room, rng: Random) -> Goal | None:
     return Goal(task_type, weighted(objects).draw(rng), target) if objects else None
 
 
-def _place_targets(goal: Goal, room: Room, contents: _Contents, rng: Random) -> bool:
+def _place_targets(goal: Goal, room: Room, contents: _Contents, rng: Random, hidden: float) -> bool:
     """Place the objects that the goal asks for, and a lamp; False if they find no place."""
     banned = set()
     treatment = TREATMENTS.get(goal.task_type)
@@ -271,15 +210,18 @@ def _place_targets(goal: Goal, room: Room, contents: _Contents, rng: Random) -> 
         banned.add(APPLIANCES[treatment])
     elif goal.task_type != "look_at_obj_in_light":
         banned.add(goal.target_type)
-    weights = _attraction(room, goal.object_type, banned)
-    if not weights:
+    usual = _attraction(room, goal.object_type, banned)
+    shifted = {kind: w * hidden if kind in OPENABLE else w for kind, w in usual.items()}
+    chances = contents.chances(shifted) or contents.chances(usual)
+    if chances is None:
         return False
-    # In the released games whatever lies in the fridge and is asked for is cool already.
     for _ in range(TARGET_COUNTS[goal.task_type].draw(rng)):
-        if not contents.put(goal.object_type, weights, chill=goal.object_type in COOLABLE):
+        # In the released games whatever lies in the fridge and is asked for is cool already.
+        if not contents.put(goal.object_type, chances, chill=goal.object_type in COOLABLE):
             return False
     if goal.task_type == "look_at_obj_in_light":
-        return contents.put(goal.target_type, _attraction(room, goal.target_type, set()) or _tables(room))
+        lamp = contents.chances(_attraction(room, goal.target_type, set()) or dict.fromkeys(_TABLES, 1.0))
+        return lamp is not None and contents.put(goal.target_type, lamp)
     return True
 
 
@@ -287,33 +229,22 @@ def _place_clutter(goal: Goal, room: Room, contents: _Contents, rng: Random, clu
     spots = {room.start, *room.spots.values()}
     for name, placement in PLACEMENTS[room.kind].items():
         inside, beside = placement.inside.draw(rng), placement.beside.draw(rng)
-        if name == goal.object_type:
-            inside = 0
-        elif clutter != 1.0:
+        if clutter != 1.0:
             inside = int(inside * clutter + rng.random())
-        if inside and not (name == "desklamp" and goal.target_type == "desklamp"):
-            attraction: dict[str, float] = dict(placement.attraction)
-            for _ in range(inside):
-                if not contents.put(name, attraction):
-                    break
+        if inside and name not in (goal.object_type, goal.target_type):
+            chances = contents.chances(placement.attraction)
+            for _ in range(inside if chances is not None else 0):
+                assert chances is not None
+                contents.put(name, chances)
         for _ in range(beside):
             contents.drop(name, spots)
 
 
 def _attraction(room: Room, name: str, banned: set[str]) -> dict[str, float]:
-    """Where objects of a type may start in this room, weighted; any place that can hold one if none is usual."""
+    """Where objects of a type may start in this room, weighted; any place that fits if none is usual."""
     placement = PLACEMENTS[room.kind].get(name)
     usual = placement.attraction if placement is not None else {}
-    weights: dict[str, float] = {
-        kind: usual.get(kind, 0) for kind in room.counts if kind not in banned and usual.get(kind, 0)
-    }
-    return weights or {
-        kind: 1.0 for kind in room.counts if kind not in banned and name in CAN_CONTAIN.get(kind, frozenset())
-    }
-
-
-def _tables(room: Room) -> dict[str, float]:
-    """Receptacles a lamp can stand on where the kind of room names none."""
-    return {
-        kind: 1.0 for kind in ("sidetable", "desk", "dresser", "shelf", "diningtable", "coffeetable") if kind in room.counts
-    }
+    weights = {kind: float(w) for kind, w in usual.items() if kind in room.counts and kind not in banned}
+    if weights:
+        return weights
+    return {kind: 1.0 for kind in room.counts if kind not in banned and name in CAN_CONTAIN.get(kind, ())}

@@ -1,7 +1,7 @@
 """What procedural games ask for: how common each room, object and target is, and the goal in words.
 
-The weights are counts over the 3,693 released games (see `envrl.envs.alfworld.rooms`). The sentences are the forms
-that the released games use, two for each task type.
+The weights are counts over the 3,693 released games (see `envrl.envs.alfworld.rooms`). The sentences are the
+forms that the released games use, two for each task type.
 """
 
 import re

@@ -1,7 +1,7 @@
 """An expert that a policy can imitate: it acts on what the player has read, never on the hidden state.
 
-It looks into likely receptacles first (`envrl.envs.alfworld.placements`), remembers all it saw, and takes up any
-situation, including the middle of somebody else's episode:
+It looks into likely receptacles first (`envrl.envs.alfworld.placements`), remembers all it saw, and takes up
+any situation, including the middle of somebody else's episode:
 
 >>> expert = ImitableExpert("put a clean mug in shelf.")                  # doctest: +SKIP
 >>> observation, info = env.reset()                                       # doctest: +SKIP
@@ -32,8 +32,8 @@ class ImitableExpert:
     Args:
         goal: the goal, or its sentence with or without ``Your task is to:``.
         rng: with ``noise``, the source of it.
-        noise: standard deviation, on a log scale, of the jitter on how promising a receptacle looks. 0 gives one
-            demonstration a game; 0.5 to 2 gives various sensible ones.
+        noise: standard deviation, on a log scale, of the jitter on how promising a receptacle looks. 0 gives
+            one demonstration a game; 0.5 to 2 gives various sensible ones.
 
     Raises:
         NoExpert: the sentence states none of ALFRED's six tasks.
@@ -77,9 +77,7 @@ class ImitableExpert:
         """Commands in order of preference; the first admissible one is taken."""
         if self.memory.holding is None:
             yield from self._fetch(offered)
-        elif (
-            kind_of(self.memory.holding) != self.goal.object_type or self.memory.holding in self._useless
-        ):
+        elif kind_of(self.memory.holding) != self.goal.object_type or self.memory.holding in self._useless:
             yield from self._put_away(offered)
         elif self.goal.task_type == "look_at_obj_in_light":
             yield from self._light(offered)
@@ -94,7 +92,9 @@ class ImitableExpert:
         candidates = [
             (thing, place)
             for thing in self.memory.objects(self.goal.object_type)
-            if (place := self.memory.where(thing)) is not None and place != done and thing not in self._useless
+            if (place := self.memory.where(thing)) is not None
+            and place != done
+            and thing not in self._useless
         ]
         if candidates:
             here = self.memory.here

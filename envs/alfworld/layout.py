@@ -1,10 +1,10 @@
 """Rooms of procedural games: which receptacles, where they stand, and which rooms are held out.
 
-A room is drawn from its kind and a number, so that many tasks share a room, as in ALFRED. Rooms are told apart by
-their *layout*: the kind and the number of receptacles of each type, which is what a player sees of an empty room.
-One layout in `HELD_OUT_ONE_IN` is held out, by a digest of the layout itself: training games never take place in
-such a layout and games of ``valid_unseen`` always do, whatever the difficulty. Rooms with numbers below
-`SEEN_ROOMS` belong to training and ``valid_seen``, the others to ``valid_unseen``.
+A room is drawn from its kind and a number, so that many tasks share a room, as in ALFRED. Rooms are told
+apart by their *layout*: the kind and the number of receptacles of each type, which is what a player sees of
+an empty room. One layout in `HELD_OUT_ONE_IN` is held out, by a digest of the layout itself: training games
+never take place in such a layout and games of ``valid_unseen`` always do, whatever the difficulty. Rooms
+with numbers below `SEEN_ROOMS` belong to training and ``valid_seen``, the others to ``valid_unseen``.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from envrl.envs.alfworld.rooms import (
     SHARED_SPOTS,
     SPARE,
 )
-from envrl.envs.alfworld.tables import below, weighted
+from envrl.envs.alfworld.tables import weighted
 
 #: rooms of each kind that training games share, and that held-out games share
 SEEN_ROOMS, UNSEEN_ROOMS = 4096, 512
@@ -29,8 +29,11 @@ HELD_OUT_ONE_IN = 8
 SMALLEST = 6
 #: layouts to try before a range of sizes counts as too narrow for the split
 _TRIES = 500
-#: pieces of ids, by hundredths of a metre
-_COORDINATES = tuple(f"{'minus' if c < 0 else 'plus'}_{abs(c) // 100:02d}_dot_{abs(c) % 100:02d}" for c in range(-450, 451))
+#: pieces of ids: coordinates in hundredths of a metre, and steps of a quarter metre
+_COORDINATES = tuple(
+    f"_{'minus' if c < 0 else 'plus'}_{abs(c) // 100:02d}_dot_{abs(c) % 100:02d}" for c in range(-450, 451)
+)
+_STEPS = tuple(f"_minus_{-c}" if c < 0 else str(c) for c in range(-20, 20))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +74,17 @@ def is_held_out(layout: str) -> bool:
 
 
 def entity_id(name: str, rng: Random, taken: set[str]) -> str:
-    """A new id in ALFRED's form, ``mug_bar__plus_00_dot_16_bar__minus_...``: a type and coordinates in metres."""
-    base, basin = BASINS.get(name, name), name in BASINS
+    """A new id in ALFRED's form, ``mug_bar__plus_00_dot_16_bar_...``: a type and coordinates in metres."""
+    base, ending = (BASINS[name], f"_bar_{name}") if name in BASINS else (name, "")
+    side = len(_COORDINATES)
     while True:
-        x, y, z = (_COORDINATES[below(rng, 901)] for _ in range(3))
-        made = f"{base}_bar__{x}_bar__{y}_bar__{z}" + (f"_bar_{name}" if basin else "")
+        point = int(rng.random() * side**3)
+        x, y, z = (
+            _COORDINATES[point // side**2],
+            _COORDINATES[point // side % side],
+            _COORDINATES[point % side],
+        )
+        made = f"{base}_bar_{x}_bar_{y}_bar_{z}{ending}"
         if made not in taken:
             taken.add(made)
             return made
@@ -83,9 +92,12 @@ def entity_id(name: str, rng: Random, taken: set[str]) -> str:
 
 def spot_id(rng: Random, taken: set[str]) -> str:
     """A new location id."""
+    side = len(_STEPS)
     while True:
-        x, z = (f"{'_minus_' if c < 0 else ''}{abs(c)}" for c in (below(rng, 40) - 20, below(rng, 40) - 20))
-        made = f"loc_bar_{x}_bar_{z}_bar_{below(rng, 4)}_bar_{(30, 45, 60)[below(rng, 3)]}"
+        point = int(rng.random() * side * side * 4)
+        made = (
+            f"loc_bar_{_STEPS[point % side]}_bar_{_STEPS[point // side % side]}_bar_{point // side**2}_bar_60"
+        )
         if made not in taken:
             taken.add(made)
             return made
@@ -105,8 +117,8 @@ def draw_room(kind: str, number: int, low: int, high: int) -> Room:
         if is_held_out(layout_of(kind, counts)) == unseen:
             return _furnish(kind, counts, rng)
     raise ValueError(
-        f"no {'held-out ' if unseen else ''}layout of a {kind} with {low} to {high} receptacles in {_TRIES} tries; "
-        f"give a wider range, receptacles=(low, high)"
+        f"no {'held-out ' if unseen else ''}layout of a {kind} with {low} to {high} receptacles in {_TRIES} "
+        f"tries; give a wider range, receptacles=(low, high)"
     )
 
 
@@ -133,7 +145,9 @@ def _furnish(kind: str, counts: dict[str, int], rng: Random) -> Room:
     ids: set[str] = set()
     places: set[str] = set()
     start = spot_id(rng, places)
-    receptacles = {name: tuple(entity_id(name, rng, ids) for _ in range(n)) for name, n in sorted(counts.items())}
+    receptacles = {
+        name: tuple(entity_id(name, rng, ids) for _ in range(n)) for name, n in sorted(counts.items())
+    }
     spots: dict[str, str] = {}
     openable = set()
     for name, group in receptacles.items():
@@ -141,7 +155,9 @@ def _furnish(kind: str, counts: dict[str, int], rng: Random) -> Room:
         opens = OPENABLE.get(name, 0.0)
         for i, one in enumerate(group):
             others = receptacles.get(neighbour, ())
-            beside = group[i - 1] if neighbour == name and i else others[0] if neighbour != name and others else ""
+            beside = (
+                group[i - 1] if neighbour == name and i else others[0] if neighbour != name and others else ""
+            )
             # Countertops come before toasters in the order of names, so a neighbour has its spot already.
             if beside in spots and rng.random() < share:
                 spots[one] = spots[beside]

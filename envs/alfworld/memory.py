@@ -1,7 +1,7 @@
 """What a player knows of a game from reading it: where it is, what it holds, what it saw where.
 
-The memory is built only from observations, the player's own commands and the list of admissible ones. It may start
-in the middle of somebody else's episode: whatever it has not seen is simply unknown.
+The memory is built only from observations and the lists of admissible commands. It may start in the middle of
+somebody else's episode: whatever it has not seen is simply unknown.
 """
 
 import re
@@ -80,7 +80,7 @@ class Memory:
             states.discard({"heat": "cool", "cool": "heat"}.get(done, ""))
 
     def notice(self, admissible: Iterable[str]) -> None:
-        """Take in what the list of admissible commands gives away: receptacles, what is here, what is in hand."""
+        """Take in what the list of admissible commands gives away: receptacles, what is here and in hand."""
         here, held = [], None
         takes: dict[str, list[str]] = {}
         for command in admissible:

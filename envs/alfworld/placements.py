@@ -1,9 +1,9 @@
 """How many objects of each type a room holds, and where they tend to lie.
 
 The numbers come from the same 3,693 released games as those of `envrl.envs.alfworld.rooms`. A row reads
-``type: a | b | c``: (a) share in percent of games with 0, 1, 2, ... such objects in receptacles when the task does
-not ask for the type, (b) the same for objects that lie nowhere one can reach, (c) how strongly one receptacle of
-a type attracts the object (100 for the strongest).
+``type: a | b | c``: (a) share in percent of games with 0, 1, 2, ... such objects in receptacles when the task
+does not ask for the type, (b) the same for objects that lie nowhere one can reach, (c) how strongly one
+receptacle of a type attracts the object (100 for the strongest).
 """
 
 from dataclasses import dataclass

@@ -1,8 +1,8 @@
 """The expert that knows the hidden state: a short plan that wins from wherever the game stands.
 
-Every task of ALFWorld is won by the same few errands (free the hand, fetch, treat, deliver or light), so the plan
-is the shortest of all ways to run them: over the objects that qualify, the receptacles that count and the places
-where a thing in hand can be left. No planner process is needed, and no search beyond these choices.
+Every task of ALFWorld is won by the same few errands (free the hand, fetch, treat, deliver or light), so the
+plan is the shortest of all ways to run them: over the objects that qualify, the receptacles that count and
+the places where a thing in hand can be left. No planner process and no search beyond these choices is needed.
 """
 
 from collections.abc import Iterator
@@ -27,7 +27,9 @@ class _Walk:
         there = self.game.receptacle_locations[r]
         if there == self.location:
             return self
-        return _Walk(self.game, there, self.opened, (*self.commands, f"go to {self.game.receptacle_names[r]}"))
+        return _Walk(
+            self.game, there, self.opened, (*self.commands, f"go to {self.game.receptacle_names[r]}")
+        )
 
     def reach(self, r: int) -> "_Walk":
         """Stand at receptacle ``r`` with its inside in reach."""
@@ -51,7 +53,7 @@ def remaining_plan(game: Game, state: State) -> list[str]:
     """Commands (0.4 wording) that win from ``state``, [] if it is won already. Neither argument changes.
 
     Raises:
-        NoExpert: no commands win any more: something in hand fits nowhere, or what the goal names is out of reach.
+        NoExpert: nothing wins any more: what is in hand fits nowhere, or what the goal names is out of reach.
     """
     if is_won(game, state):
         return []
@@ -69,7 +71,7 @@ def _plans(game: Game, state: State) -> Iterator[_Walk]:
         return
     errands = []
     for o, r in _fetchable(game, state.contents):
-        # An object may stand in two receptacles at once (in official games); taking it leaves it in the other.
+        # In official games an object may stand in two receptacles; taken from one it stays in the other.
         contents = state.contents.copy()
         contents[r] ^= 1 << o
         errands.append((o, r, contents))
@@ -79,7 +81,7 @@ def _plans(game: Game, state: State) -> Iterator[_Walk]:
 
 
 def _free_hand(game: Game, state: State, start: _Walk) -> Iterator[_Walk]:
-    """Ways to leave a useless thing in hand: here, where the next object lies, or at the nearest fitting place."""
+    """Ways to leave a useless thing in hand: here, where the next object lies, or at the nearest place."""
     held = state.holding
     if held < 0:
         yield start

@@ -1,7 +1,7 @@
-"""The rooms of procedural games: kinds, receptacles, what may stand in what, and how common each receptacle is.
+"""The rooms of procedural games: kinds, receptacles, what may stand in what, and how common they are.
 
-Types are ALFRED's, in lower case. The numbers are counts over the 108 floor plans of ALFWorld's 3,693 released
-training and validation games; `tests/envs/alfworld/test_generator.py` compares generated games with them.
+Types are ALFRED's, in lower case. The numbers are counts over the 108 floor plans of ALFWorld's 3,693
+released games; `tests/envs/alfworld/test_generator.py` compares generated games with the originals.
 """
 
 from envrl.envs.alfworld.tables import Weighted, parse_counts, read_table, words
@@ -26,11 +26,17 @@ SHARED_SPOTS = {
     "coffeemachine": ("countertop", 0.23),
 }
 #: receptacles that hold at most so many objects when a game starts
-CAPACITY = {"coffeemachine": 1, "handtowelholder": 1, "stoveburner": 1, "toiletpaperhanger": 1, "towelholder": 1}
+CAPACITY = {
+    "coffeemachine": 1,
+    "handtowelholder": 1,
+    "stoveburner": 1,
+    "toiletpaperhanger": 1,
+    "towelholder": 1,
+}
 
 CLEANABLE = words(
-    "apple bowl butterknife cloth cup dishsponge egg fork kettle knife ladle lettuce mug pan plate pot potato "
-    "soapbar spatula spoon tomato"
+    "apple bowl butterknife cloth cup dishsponge egg fork kettle knife ladle lettuce mug pan plate pot "
+    "potato soapbar spatula spoon tomato"
 )
 HEATABLE = words("apple bread cup egg mug plate potato tomato")
 COOLABLE = words("apple bowl bread cup egg lettuce mug pan plate pot potato tomato winebottle")
@@ -39,8 +45,8 @@ HOLLOW = words("bowl box cup mug pan plate pot")
 LAMPS = words("desklamp floorlamp")
 #: things that nobody can pick up
 FIXTURES = words(
-    "bathtub blinds chair curtains desklamp floorlamp houseplant laundryhamperlid lightswitch mirror painting "
-    "poster showerdoor showerglass sink stoveknob television window"
+    "bathtub blinds chair curtains desklamp floorlamp houseplant laundryhamperlid lightswitch mirror "
+    "painting poster showerdoor showerglass sink stoveknob television window"
 )
 
 #: receptacle type -> object types that `move` puts there (the domain's canContain relation)
@@ -122,7 +128,6 @@ sinkbasin: 0 100
 stoveburner: 0 0 0 0 96 0 4
 toaster: 0 100
 """,
-
         "livingroom": """
 armchair: 8 57 32 3
 cabinet: 87 4 1 1 2 1 1 1 2 1
@@ -139,7 +144,6 @@ sidetable: 20 32 23 21 0 4
 sofa: 0 79 21
 tvstand: 60 33 7
 """,
-
         "bedroom": """
 armchair: 79 13 3 4
 bed: 0 85 15
@@ -155,7 +159,6 @@ safe: 84 16
 shelf: 33 23 11 1 3 6 5 4 3 3 1 1 2 1 2 1
 sidetable: 34 45 21
 """,
-
         "bathroom": """
 bathtubbasin: 27 73
 cabinet: 54 0 6 10 13 8 4 1 1 1 1
