@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
+import gymnasium
+
 from envrl.envs.core import ActionStatus, StepResult, TextEnv
 from envrl.envs.errors import InvalidTask, NoExpert
 
@@ -108,3 +110,7 @@ class ToyEnv(TextEnv):
 
     def _set_hidden(self, task_id: str, hidden: Hidden) -> None:
         self.s = hidden
+
+
+if "Toy/Coin-v0" not in gymnasium.registry:
+    gymnasium.register("Toy/Coin-v0", entry_point="toy_env:ToyEnv", max_episode_steps=20)

@@ -54,7 +54,7 @@ class InfoReader:
         """A copy of everything else in ``info`` that JSON can hold."""
         extras = {}
         for key, value in info.items():
-            if key not in self._kinds and (value or key not in _SELDOM):
+            if key not in self._kinds and (key not in _SELDOM or value):
                 copy = _json_copy(value)
                 if copy is not _ABSENT:
                     extras[str(key)] = copy

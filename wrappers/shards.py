@@ -57,6 +57,9 @@ class ShardWriter:
         if self.folder.exists() and not self.folder.is_dir():
             raise NotADirectoryError(f"a recording is a folder of Parquet files, but {self.folder} is a file")
         self.folder.mkdir(parents=True, exist_ok=True)
+        # pyarrow imports pandas, if it is there, at its first conversion; that fails once the interpreter
+        # ends, which is when the last write is done.
+        tuples_to_table([])
         self._arguments = (self.folder, max_rows, max_seconds, dict(metadata or {}))
         self._shard = _OpenShard(*self._arguments)
         # The callback holds the shard and not the writer: a forgotten writer is collected, and so written.

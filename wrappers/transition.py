@@ -167,6 +167,8 @@ def tuples_to_table(rows: Sequence[tuple[Any, ...]], metadata: dict[bytes, bytes
             if not column.nullable and None in values:
                 raise TypeError("None is not allowed")
             if column.name in _LISTS:
+                if any(isinstance(value, str) for value in values):
+                    raise TypeError("a str is not a sequence of actions")
                 if encoded is None:
                     encoded = _text_array(list(lists.values()), column.type)
                 arrays.append(encoded.take(pa.array([code_of[id(value)] for value in values], pa.int64())))
