@@ -9,9 +9,11 @@ from typing import Any, Literal, NamedTuple
 
 from envrl.envs.alfworld.describe import describe
 from envrl.envs.alfworld.experts import imitable_action, remaining_plan
+from envrl.envs.alfworld.game import Game
 from envrl.envs.alfworld.library import GameLibrary, ProceduralLibrary
 from envrl.envs.alfworld.official import open_official
 from envrl.envs.alfworld.play import NativePlay, Play, classify, digest
+from envrl.envs.alfworld.reference import ReferencePlay
 from envrl.envs.alfworld.text import ActionSyntax
 from envrl.envs.core import ActionStatus, StepResult, TextEnv
 
@@ -92,13 +94,17 @@ class ALFWorldEnv(TextEnv):
         return classify(self._playing, text, self._explain)
 
     def expert_actions(self, privileged: bool = True) -> list[str]:
-        """The rest of a winning plan; with ``privileged=False`` the next action of the expert that sees only
-        the text.
+        """The rest of a winning plan, [] once won.
+
+        With ``privileged=False`` only the next action, of an expert that knows no more than the texts since
+        reset.
 
         Raises:
-            NoExpert: there is no way to win from here, or the episode is over.
+            NoExpert: there is no way to win from here.
         """
         play = self._playing
+        if play.won:
+            return []
         if privileged:
             plan = remaining_plan(play.game, play.state)
         else:
@@ -140,8 +146,11 @@ class ALFWorldEnv(TextEnv):
         assert self._play is not None, "TextEnv calls the hooks only after a reset"
         return self._play
 
-    def _begin(self, game: Any) -> Play:
-        return NativePlay(game, self._syntax)
+    def _begin(self, game: Game) -> Play:
+        if self._engine == "native":
+            return NativePlay(game, self._syntax)
+        before = self._play if isinstance(self._play, ReferencePlay) else None
+        return ReferencePlay(game, self._library.game_file(game.task_id), self._syntax, before)
 
 
 def _open_library(

@@ -23,6 +23,9 @@ class GameLibrary(Protocol):
     def load(self, task_id: str) -> Game:
         """The game of this id; ids outside the split are accepted. Raises InvalidTask if there is none."""
 
+    def game_file(self, task_id: str) -> dict[str, Any]:
+        """The fields of the game's ``game.tw-pddl``, as the original stack reads it."""
+
 
 class GameCache:
     """The most recently used games, shared by all environments of the process and safe in threads.

@@ -39,6 +39,9 @@ class Source(Protocol):
     def left_out(self, split: str) -> int:
         """How many games of the split are unsolvable or unsupported."""
 
+    def version(self, split: str, name: str) -> tuple[Any, ...]:
+        """Changes when the file of the game changes."""
+
     def read(self, split: str, name: str) -> Mapping[str, Any] | None:
         """Problem, sentence and walkthrough of a game, None if there is none of that name."""
 
@@ -51,7 +54,12 @@ class ArchiveSource:
 
     def __init__(self, path: Path) -> None:
         self._pack = GamePack(path)
+        self._version = tuple(fingerprint(path))
         self.read, self.source = self._pack.read, self._pack.source
+
+    def version(self, split: str, name: str) -> tuple[Any, ...]:
+        """Path, size and time of change of the archive."""
+        return self._version
 
     def games(self, split: str) -> Sequence[tuple[str, str]]:
         """(``<task>/<trial>``, task type) of the playable games of a split, sorted."""
@@ -86,12 +94,22 @@ class FolderSource:
         sentence = goal_sentence(game["grammar"], name)
         return {"problem": game["pddl_problem"], "sentence": sentence, "walkthrough": game.get("walkthrough")}
 
+    def version(self, split: str, name: str) -> tuple[Any, ...]:
+        """Path, size and time of change of the file."""
+        path = self._file(split, name)
+        return tuple(fingerprint(path)) if path is not None else ()
+
     def source(self, split: str, name: str) -> dict[str, Any] | None:
         """The whole game file."""
+        path = self._file(split, name)
+        return read_game_json(path.read_bytes(), str(path)) if path is not None else None
+
+    def _file(self, split: str, name: str) -> Path | None:
+        # An id must not lead out of the folder.
         if {"", ".", ".."} & {split, *name.split("/")}:
             return None
         path = self._folder(split) / name / _GAME_FILE
-        return read_game_json(path.read_bytes(), str(path)) if path.is_file() else None
+        return path if path.is_file() else None
 
     def _folder(self, split: str) -> Path:
         for folder in (self._root / "json_2.1.1" / split, self._root / split):
@@ -106,7 +124,7 @@ class FolderSource:
             return self._index[split]
 
     def _scan(self, folder: Path) -> tuple[list[tuple[str, str]], int]:
-        """Playable games and the number of the others; remembered in the cache folder until a file changes."""
+        """Playable games and the number of the others; kept in the cache folder until a file changes."""
         found = sorted(_game_files(folder))
         digest = blake2b(json.dumps([FORMAT, found]).encode("utf-8", "surrogatepass")).hexdigest()
         cache = cache_path(folder, ".index")
@@ -130,7 +148,7 @@ class FolderSource:
 
 def _game_files(folder: Path) -> list[tuple[str, int, int]]:
     """(``<task>/<trial>``, size, time of change) of the game files two levels below a folder."""
-    found = []
+    found: list[tuple[str, int, int]] = []
     if not folder.is_dir():
         return found
     for task in os.scandir(folder):
@@ -177,7 +195,8 @@ class OfficialLibrary:
         Raises:
             InvalidTask: no such game.
         """
-        return kept_game((str(self._path), task_id), lambda: self._parse(task_id))
+        key = (task_id, *self._source.version(*self._split(task_id)))
+        return kept_game(key, lambda: self._parse(task_id))
 
     def game_file(self, task_id: str) -> dict[str, Any]:
         """The whole game file, as the original stack reads it."""
@@ -245,7 +264,8 @@ def open_official(games: str, split: str, task_types: Sequence[str] | None = Non
     """
     path = locate(games)
     with _SOURCES_LOCK:
-        key = tuple(fingerprint(path))
+        folders = (path, path / "json_2.1.1", path / split, path / "json_2.1.1" / split)
+        key = tuple(part for folder in folders if folder.exists() for part in fingerprint(folder))
         source = _SOURCES.get(key)
         if source is None:
             source = FolderSource(path) if path.is_dir() else ArchiveSource(path)

@@ -30,6 +30,9 @@ class Play(Protocol):
     def intro(self) -> str:
         """The first observation."""
 
+    def accepts(self, command: str) -> bool:
+        """Whether the command is possible now."""
+
     def act(self, command: str) -> str | None:
         """Carry out a command; None where it is not possible or no command."""
 
@@ -58,6 +61,11 @@ class NativePlay:
         """The first observation."""
         return text.intro(self.game, self.state)
 
+    def accepts(self, command: str) -> bool:
+        """Whether the command is possible now."""
+        action = parse_action(self.game, command, self.syntax)
+        return action is not None and carry_out(self.game, self.state.copy(), action, self.syntax) is not None
+
     def act(self, command: str) -> str | None:
         """Carry out a command; None where it is not possible or no command."""
         action = parse_action(self.game, command, self.syntax)
@@ -84,9 +92,9 @@ class NativePlay:
 
 def classify(play: Play, command: str, explain: bool) -> tuple[ActionStatus, str]:
     """(status, answer) of a command without carrying it out; the answer is "" where it is possible."""
-    action = parse_action(play.game, command, play.syntax)
-    if action is not None and carry_out(play.game, play.state.copy(), action, play.syntax) is not None:
+    if play.accepts(command):
         return "ok", ""
+    action = parse_action(play.game, command, play.syntax)
     status: ActionStatus = "malformed" if action is None else "inadmissible"
     if not explain:
         return status, NOTHING_HAPPENS

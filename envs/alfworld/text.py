@@ -28,7 +28,7 @@ _HELP = (
     ("cool (object) with (receptacle)", "cool an object using a receptacle"),
     ("slice (object) with (object)", "slice an object using a sharp object"),
 )
-_HELP_OF_PUTTING = {
+HELP_OF_PUTTING = {
     "0.4": "  move (object) to (receptacle):  place an object in or on a receptacle",
     "0.3": "  put (object) in/on (receptacle):  place an object in or on a receptacle",
 }
@@ -50,7 +50,7 @@ def _things(names: Sequence[str], mask: int) -> str:
 def help_text(syntax: ActionSyntax = "0.4") -> str:
     """The list of commands that ``help`` prints."""
     lines = [
-        f"  {command + ':':<33} {what}" if command else _HELP_OF_PUTTING[syntax] for command, what in _HELP
+        f"  {command + ':':<33} {what}" if command else HELP_OF_PUTTING[syntax] for command, what in _HELP
     ]
     return "\n".join(["Available commands:", *lines, ""])
 
