@@ -129,7 +129,7 @@ class ImitableExpert:
         for tool in tools:
             yield f"{self._treatment} {self.memory.holding} with {tool}"
         if any(tool in self.memory.here for tool in tools):
-            # It stands here and does not work on this thing (a raw egg in two official games).
+            # It stands here and does not work on this thing: not every object of a type need have the trait.
             self._useless.add(self.memory.holding)
             yield from self._put_away(offered)
         for tool in tools:
@@ -173,11 +173,11 @@ class ImitableExpert:
     def _search(self, kind: str) -> Iterable[str]:
         """Look into the receptacle that promises most for each command it costs."""
         memory = self.memory
-        unseen = [name for name in memory.receptacles if name not in memory.contents]
-        if not unseen:
-            # Everything was looked into: somebody moved things, or it lies where this memory is wrong.
-            unseen = [name for name in memory.receptacles if name not in memory.here]
-            memory.contents.clear()
+        places = [name for name in memory.receptacles if name not in memory.contents]
+        if not places:
+            # All was looked into, so something is not where this memory has it: look again, longest unseen first.
+            fewest = min(memory.looks.get(name, 0) for name in memory.receptacles)
+            places = [name for name in memory.receptacles if memory.looks.get(name, 0) == fewest]
         usual = self._usual(kind)
 
         def promise(name: str) -> float:
@@ -185,7 +185,7 @@ class ImitableExpert:
             chance = usual.get(place) or (_POSSIBLE if kind in CAN_CONTAIN.get(place, ()) else _ODD)
             return chance / max(self._cost(name), 0.5) * self._noisy(name)
 
-        for name in sorted(unseen, key=promise, reverse=True):
+        for name in sorted(places, key=promise, reverse=True):
             if name not in memory.here:
                 yield f"go to {name}"
             elif name in memory.closed:

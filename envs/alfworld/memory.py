@@ -34,6 +34,7 @@ class Memory:
     Attributes:
         receptacles: names, in the order in which they became known.
         contents: receptacle -> objects last seen in it; a receptacle that was never looked into is absent.
+        looks: receptacle -> how often its inside was described.
         closed: receptacles known to be closed. opened: receptacles known to be open.
         here: receptacles at the present location.
         holding: the object in hand, or None.
@@ -42,6 +43,7 @@ class Memory:
 
     receptacles: dict[str, None] = field(default_factory=dict)
     contents: dict[str, list[str]] = field(default_factory=dict)
+    looks: dict[str, int] = field(default_factory=dict)
     closed: set[str] = field(default_factory=set)
     opened: set[str] = field(default_factory=set)
     here: tuple[str, ...] = ()
@@ -53,12 +55,12 @@ class Memory:
         intro = _INTRO.search(observation)
         if intro is not None:
             self._know(_THING.findall(intro.group(1)))
-        for match in _ON.finditer(observation):
+        for match in (*_ON.finditer(observation), *_OPEN.finditer(observation)):
             self._see(match.group(1), _THING.findall(match.group(2)))
-        for match in _OPEN.finditer(observation):
-            self._see(match.group(1), _THING.findall(match.group(2)))
-            self.opened.add(match.group(1))
-            self.closed.discard(match.group(1))
+            self.looks[match.group(1)] = self.looks.get(match.group(1), 0) + 1
+            if match.re is _OPEN:
+                self.opened.add(match.group(1))
+                self.closed.discard(match.group(1))
         for match in (*_CLOSED.finditer(observation), *_SHUT.finditer(observation)):
             self._know((match.group(1),))
             self.closed.add(match.group(1))
