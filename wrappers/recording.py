@@ -66,8 +66,13 @@ def read_table(path: str | Path) -> pa.Table:
     Raises:
         DataNotFound, InvalidData: as `read_transitions`.
     """
-    batches = [batch for file in shard_paths(path) for batch in _read_batches(file)]
-    return pa.Table.from_batches(batches, schema=SCHEMA)
+    return pa.Table.from_batches(list(iter_batches(path)), schema=SCHEMA)
+
+
+def iter_batches(path: str | Path) -> Iterator[pa.RecordBatch]:
+    """As `read_table`, a batch at a time."""
+    for file in shard_paths(path):
+        yield from _read_batches(file)
 
 
 def iter_episodes(source: str | Path | Iterable[Transition]) -> Iterator[list[Transition]]:

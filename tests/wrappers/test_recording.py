@@ -127,7 +127,7 @@ def test_an_unfinished_episode_waits_for_its_own_writer_only(tmp_path):
     assert order == [f"{first}2", f"{first}1", f"{other}2", f"{other}1"] and first != other
 
 
-# ---- what is no recording -----------------------------------------------------------------------------------
+# ---- what is no recording ---------------------------------------------------------------------------------
 
 
 def test_nothing_recorded_is_told(tmp_path):
