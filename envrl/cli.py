@@ -20,25 +20,32 @@ DONE, WRONG_USE, INTERRUPTED = 0, 2, 130
 
 
 class Command(NamedTuple):
-    """Where a subcommand lives. ``run(config)`` may return an exit code; anything else counts as 0."""
+    """Where a subcommand lives, as ``module:name``; two places, so that ``--help`` need not import the work.
 
-    module: str
+    config: frozen dataclass of options. run: function of one; it may return an exit code, anything else
+    counts as 0. summary: a few words.
+    """
+
     config: str
     run: str
     summary: str
 
 
-_DATA = "envrl.commands.data"
+_IN = "envrl.commands"
 COMMANDS: dict[str, Command] = {
-    "data list": Command(_DATA, "ListConfig", "list_data", "data sets and where they are expected"),
-    "data download": Command(_DATA, "DownloadConfig", "download", "fetch and unpack a data set"),
-    "data verify": Command(_DATA, "VerifyConfig", "verify", "count and check what is there"),
-    "play": Command("envrl.commands.play", "PlayConfig", "play", "act in an environment yourself"),
-    "record": Command(
-        "envrl.commands.record", "RecordConfig", "record", "write episodes of a policy to Parquet"
+    "data list": Command(
+        f"{_IN}.data:ListConfig", f"{_IN}.data:list_data", "data sets and where they are expected"
     ),
-    "export minari": Command(
-        "envrl.commands.export", "MinariConfig", "export_minari", "a recording for Minari"
+    "data download": Command(
+        f"{_IN}.data:DownloadConfig", f"{_IN}.data:download", "fetch and unpack a data set"
+    ),
+    "data verify": Command(f"{_IN}.data:VerifyConfig", f"{_IN}.data:verify", "count and check what is there"),
+    "play": Command(f"{_IN}.play:PlayConfig", f"{_IN}.play:play", "act in an environment yourself"),
+    "record": Command(
+        f"{_IN}.record:RecordConfig", f"{_IN}.record:record", "write episodes of a policy to Parquet"
+    ),
+    "train": Command(
+        "envrl.agents.config:TrainConfig", "envrl.agents.trainer:train", "train an agent, or go on"
     ),
 }
 
@@ -77,12 +84,16 @@ def _dispatch(words: list[str], commands: Mapping[str, Command]) -> int:
     if name is None:
         return _unknown(words, commands)
     command = commands[name]
-    module = importlib.import_module(command.module)
-    config, code = _parse(getattr(module, command.config), f"envrl {name}", words[len(name.split()) :])
+    config, code = _parse(_load(command.config), f"envrl {name}", words[len(name.split()) :])
     if config is None:
         return code
-    result = getattr(module, command.run)(config)
+    result = _load(command.run)(config)
     return result if type(result) is int else DONE
+
+
+def _load(place: str) -> Any:
+    module, _, name = place.partition(":")
+    return getattr(importlib.import_module(module), name)
 
 
 def _unknown(words: list[str], commands: Mapping[str, Command]) -> int:
@@ -115,9 +126,13 @@ def _parse(config: Any, prog: str, words: list[str]) -> tuple[Any, int]:
     """(the options, 0), or (None, exit code) where tyro has printed help or refused."""
     import tyro
 
+    from envrl.commands.environment import kwargs_rule
+
     complaint = io.StringIO()
+    registry = tyro.constructors.ConstructorRegistry()
+    registry.primitive_rule(kwargs_rule)
     try:
-        with contextlib.redirect_stderr(complaint):
+        with contextlib.redirect_stderr(complaint), registry:
             options = tyro.cli(config, prog=prog, args=words)
     except SystemExit as stop:
         if not stop.code:
@@ -128,15 +143,17 @@ def _parse(config: Any, prog: str, words: list[str]) -> tuple[Any, int]:
 
 
 def _unbox(text: str) -> str:
-    """Tyro's boxed complaint as one line: what stands between the frame's top and its first inner rule."""
-    kept = []
+    """Tyro's complaint as one line: what stands below the title of its box, drawn or in ASCII."""
+    drawn = "╭" in text
+    parts: list[list[str]] = [[]]
     for line in text.splitlines():
         inner = line.strip("│ ")
-        if inner and set(inner) == {"─"}:
-            break
-        if inner and not inner.startswith(("╭", "╰")):
-            kept.append(inner)
-    return _one_line(" ".join(kept)) or "wrong use"
+        if inner and not inner.strip("─-"):
+            parts.append([])
+        elif inner and not inner.startswith(("╭", "╰")):
+            parts[-1].append(inner)
+    told = parts if drawn else parts[1:]  # the title stands in the frame, or above a rule
+    return _one_line(" ".join(told[0])) if told and told[0] else _one_line(text)
 
 
 def _one_line(text: str) -> str:

@@ -7,12 +7,13 @@ from typing import Any
 
 import gymnasium
 from gymnasium.error import Error as GymnasiumError
+from tyro.constructors import PrimitiveConstructorSpec, PrimitiveTypeInfo
 
 from envrl.envs.errors import EnvRLError
 from envrl.registration import ENVS
 
 
-class WrongUse(EnvRLError):
+class WrongUse(EnvRLError, ValueError):
     """The command line asks for something that does not exist or cannot be."""
 
 
@@ -52,18 +53,29 @@ def parse_env_kwargs(words: Sequence[str]) -> dict[str, Any]:
             try:
                 kwargs |= json.loads(word)
             except json.JSONDecodeError as error:
-                raise WrongUse(
-                    f'--env-kwargs: {word!r} is not JSON ({error}); expected {{"key": value}}'
-                ) from error
+                raise WrongUse(f'{word!r} is not JSON ({error}); expected {{"key": value}}') from error
             continue
         key, equals, text = word.partition("=")
         if not equals or not key.isidentifier():
-            raise WrongUse(f"--env-kwargs: expected key=value or a JSON object, got {word!r}")
+            raise WrongUse(f"expected key=value or a JSON object, got {word!r}")
         try:
             kwargs[key] = json.loads(text)
         except json.JSONDecodeError:
             kwargs[key] = text
     return kwargs
+
+
+def kwargs_rule(field: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[dict[str, Any]] | None:
+    """How tyro reads a field of type ``dict[str, Any]``: see `parse_env_kwargs`."""
+    if field.type != dict[str, Any]:
+        return None
+    return PrimitiveConstructorSpec(
+        nargs="*",
+        metavar="[KEY=VALUE|JSON ...]",
+        instance_from_str=parse_env_kwargs,
+        is_instance=lambda value: isinstance(value, dict),
+        str_from_instance=lambda value: [f"{key}={json.dumps(item)}" for key, item in value.items()],
+    )
 
 
 def make_env(name: str, kwargs: dict[str, Any], **make_kwargs: Any) -> gymnasium.Env[str, str]:

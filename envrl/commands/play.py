@@ -1,15 +1,15 @@
 """``envrl play``: a person acts in an environment, in a terminal."""
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import gymnasium
 import tyro
 from rich.console import Console
 
-from envrl.commands.environment import WrongUse, full_env_id, make_env, parse_env_kwargs
+from envrl.commands.environment import WrongUse, full_env_id, make_env
 from envrl.envs.core import TextEnv
 from envrl.play.reading import make_reader
 from envrl.play.recorder import GameRecorder
@@ -30,7 +30,7 @@ class PlayConfig:
     """split to draw from (the same as --env-kwargs split=...)"""
     seed: int | None = None
     """seed of the draw"""
-    env_kwargs: tuple[str, ...] = ()
+    env_kwargs: dict[str, Any] = field(default_factory=dict)
     """arguments of the environment: key=value words or a JSON object"""
     record: Path | None = None
     """write the games played as transitions (policy "human") into this folder; undone steps are left out"""
@@ -39,7 +39,7 @@ class PlayConfig:
 def play(config: PlayConfig) -> None:
     """Play until the person leaves."""
     env_id = full_env_id(config.env)
-    kwargs = parse_env_kwargs(config.env_kwargs)
+    kwargs = dict(config.env_kwargs)
     if config.split is not None:
         kwargs["split"] = config.split
     env = make_env(env_id, kwargs, max_episode_steps=-1)

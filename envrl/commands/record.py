@@ -1,6 +1,6 @@
 """``envrl record``: let a policy act and write every transition to Parquet."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -8,7 +8,7 @@ import gymnasium
 import numpy as np
 
 from envrl.agents.statistics import wilson_interval
-from envrl.commands.environment import WrongUse, full_env_id, make_env, parse_env_kwargs
+from envrl.commands.environment import WrongUse, full_env_id, make_env
 from envrl.commands.progress import progress_bar
 from envrl.commands.scripted import Policy, make_policy
 from envrl.envs.core import TextEnv
@@ -25,8 +25,8 @@ class RecordConfig:
     output: Path
     """folder for the files; other recordings may lie there already"""
     policy: str = "random"
-    """expert (privileged plan), imitable (expert that sees what the agent sees), explorer (imitable mixed
-    with random actions), or random"""
+    """expert (privileged plan), imitable (expert that sees what the agent sees), explorer (imitable, with
+    random actions mixed in), or random"""
     episodes: int = 100
     """episodes to play"""
     order: Literal["drawn", "listed"] = "drawn"
@@ -35,7 +35,7 @@ class RecordConfig:
     """first seed; episode i uses seed + i"""
     split: str | None = None
     """split of the tasks (the same as --env-kwargs split=...)"""
-    env_kwargs: tuple[str, ...] = ()
+    env_kwargs: dict[str, Any] = field(default_factory=dict)
     """arguments of the environment: key=value words or a JSON object"""
     epsilon: float = 0.2
     """share of random actions in the explorer"""
@@ -58,7 +58,7 @@ def record(config: RecordConfig) -> None:
     if config.episodes < 1 or not 0 <= config.epsilon <= 1:
         raise WrongUse("--episodes must be at least 1 and --epsilon between 0 and 1")
     env_id, policy = full_env_id(config.env), make_policy(config.policy, config.epsilon)
-    kwargs = parse_env_kwargs(config.env_kwargs)
+    kwargs = dict(config.env_kwargs)
     if config.split is not None:
         kwargs["split"] = config.split
     made = make_env(env_id, kwargs)
