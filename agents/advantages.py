@@ -96,8 +96,8 @@ def gigpo(batch: EpisodeBatch, config: AdvantageConfig) -> list[np.ndarray]:
     values = np.concatenate([discounted_returns(r, config.step_gamma) for r in batch.rewards] or [np.zeros(0)])
     keys = [(g, a) for g, anchors in zip(batch.groups, batch.anchors, strict=True) for a in anchors]
     step = group_relative(values, keys, config.normalize_std)
-    ends = np.cumsum([len(r) for r in batch.rewards])[:-1]
-    return [e + config.step_weight * s for e, s in zip(episode, np.split(step, ends), strict=True)]
+    ends = np.cumsum([len(r) for r in batch.rewards])
+    return [e + config.step_weight * step[end - len(e) : end] for e, end in zip(episode, ends, strict=True)]
 
 
 Algorithm = Literal["grpo", "gigpo"]

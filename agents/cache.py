@@ -5,13 +5,55 @@ there are no holes: feeding row A five tokens and row B none costs B nothing and
 Works with any Transformers causal LM that goes through the standard `Cache` interface and takes 4-D masks.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention
+from transformers import AttentionInterface
 from transformers.cache_utils import Cache, CacheLayerMixin
 
 from envrl.agents.models import LanguageModel
+
+
+_GROUPED = "envrl_grouped"
+
+
+def _grouped_attention(
+    module: torch.nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    scaling: float | None = None,
+    **kwargs: Any,
+) -> tuple[Tensor, None]:
+    """Masked attention that reads shared key-value heads in place.
+
+    Transformers copies them once per query head when there is a mask, which costs more than the attention itself.
+    """
+    out = scaled_dot_product_attention(
+        query, key, value, attn_mask=attention_mask, scale=scaling, enable_gqa=query.shape[1] != key.shape[1]
+    )
+    return out.transpose(1, 2), None
+
+
+AttentionInterface.register(_GROUPED, _grouped_attention)
+
+
+@contextmanager
+def grouped_attention(lm: LanguageModel) -> Iterator[None]:
+    """Within it, a model that uses PyTorch's attention uses `_grouped_attention`."""
+    config = lm.model.config.get_text_config()
+    before = config._attn_implementation
+    if before == "sdpa":
+        config._attn_implementation = _GROUPED
+    try:
+        yield
+    finally:
+        config._attn_implementation = before
 
 
 class _RaggedLayer(CacheLayerMixin):
@@ -119,14 +161,15 @@ class RaggedDecoder:
             positions.capacity = -(-positions.seen // self.BLOCK) * self.BLOCK
         # a query sees every slot up to its own; slots past it hold pads or what an earlier pad left
         mask = torch.arange(positions.seen, device=device)[None, None, :] <= at[:, :, None]
-        backbone = self._lm._backbone()
-        hidden = backbone(
-            input_ids=ids,
-            attention_mask=mask[:, None],
-            position_ids=at,
-            use_cache=True,
-            **{self._lm.cache_argument: self._cache},
-        ).last_hidden_state
+        backbone = self._lm.backbone()
+        with grouped_attention(self._lm):
+            hidden = backbone(
+                input_ids=ids,
+                attention_mask=mask[:, None],
+                position_ids=at,
+                use_cache=True,
+                **{self._lm.cache_argument: self._cache},
+            ).last_hidden_state
         self.lengths = self.lengths + counts
         last = hidden[torch.arange(len(tokens), device=device), (counts - 1).clamp(min=0)]
         return self._lm.logits(last)

@@ -87,13 +87,14 @@ class LanguageModel:
 
         Right padding needs no mask under causal attention: no real token sees a pad.
         """
-        return self._backbone()(input_ids=ids, use_cache=False).last_hidden_state
+        return self.backbone()(input_ids=ids, use_cache=False).last_hidden_state
 
     def logits(self, hidden: Tensor) -> Tensor:
         """Logits ``(..., vocabulary)`` of hidden states ``(..., width)``."""
         return self.model.get_output_embeddings()(hidden)
 
-    def _backbone(self) -> Any:
+    def backbone(self) -> Any:
+        """The network below the output layer, inside an adapter if there is one."""
         model = self.model.get_base_model() if hasattr(self.model, "get_base_model") else self.model
         return model.get_decoder()
 

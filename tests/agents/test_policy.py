@@ -1,0 +1,110 @@
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from envrl.agents.policies.constrained import ConstrainedPolicy, decision_logprobs, masked_log_softmax
+from envrl.agents.prompts import ActionMenu, EpisodeFormat, free_tokens
+from envrl.agents.rollout import Task, rollout
+from envrl.agents.scoring import packed_logprobs
+from envrl.agents.tasks import make_envs
+
+
+def test_masked_log_softmax_by_hand():
+    logits = torch.tensor([[0.0, 0.0, 100.0], [0.0, 0.0, 0.0]])
+    probabilities = masked_log_softmax(logits, [(0, 1), None]).exp()
+    torch.testing.assert_close(probabilities, torch.tensor([[0.5, 0.5, 0.0], [1 / 3] * 3]))
+
+
+def test_free_tokens_by_hand():
+    candidates = [(1, 2, 3, 9), (1, 2, 4, 9), (1, 5, 9), (6, 9)]
+    assert free_tokens((1, 2, 4, 9), candidates) == [(0, (1, 6)), (1, (2, 5)), (2, (3, 4))]
+    assert free_tokens((6, 9), candidates) == [(0, (1, 6))]
+    assert free_tokens((7, 9), candidates) == []
+    assert free_tokens((6, 9), [(6, 9)]) == []
+
+
+@given(st.sets(st.lists(st.integers(1, 4), min_size=1, max_size=5).map(lambda x: (*x, 0)), min_size=1))
+def test_free_tokens_identify_the_action(candidates):
+    for chosen in candidates:
+        left = set(candidates)
+        for offset, allowed in free_tokens(chosen, sorted(candidates)):
+            assert chosen[offset] in allowed
+            assert len(allowed) > 1
+            left = {c for c in left if c[:offset] == chosen[:offset] and c[offset] == chosen[offset]}
+        assert chosen in left
+        assert len({c for c in left if c == chosen}) == len(left)
+
+
+def test_menu_never_leaves_nothing():
+    menu = ActionMenu(("help", "look"))
+    assert menu.choices(("go", "help", "look")) == ["go"]
+    assert menu.choices(("help", "look")) == ["help", "look"]
+
+
+def play(lm, temperature=1.0, seed=0, episodes=4):
+    envs = make_envs("EnvRL/ALFWorld-v0", 3, "train", {})
+    policy = ConstrainedPolicy(lm, EpisodeFormat(lm), ActionMenu(("help",)), temperature)
+    tasks = [Task(f"procedural/pick_and_place_simple/{i}", i) for i in range(episodes)]
+    return policy, rollout(envs, tasks, policy, torch.Generator().manual_seed(seed), max_tokens=700)
+
+
+def test_rollout_logprobs_are_those_of_a_full_forward(lm):
+    _, episodes = play(lm)
+    for episode in episodes:
+        with torch.no_grad():
+            hidden = lm.hidden(torch.tensor([episode.tokens.ids]))
+            logprobs, entropy = decision_logprobs(lm, hidden, [episode.tokens])
+        sampled = torch.tensor([d.logprob for d in episode.tokens.decisions])
+        torch.testing.assert_close(logprobs, sampled, atol=1e-4, rtol=1e-4)
+        assert (entropy >= 0).all()
+
+
+def test_rollout_tokens_are_those_of_the_recorded_text(lm):
+    """Text -> tokens of the recording gives the ids and masks that the rollout trained on."""
+    policy, episodes = play(lm)
+    for episode in episodes:
+        again = policy.format.sequence(episode.transitions, policy.menu)
+        assert again.ids == episode.tokens.ids
+        assert (again.actions, again.replies) == (episode.tokens.actions, episode.tokens.replies)
+        assert [d[:3] for d in again.decisions] == [d[:3] for d in episode.tokens.decisions]
+        for row, (start, end) in zip(episode.transitions, episode.tokens.actions, strict=True):
+            assert lm.tokenizer.decode(episode.tokens.ids[start:end]) == row.action
+        for row, (start, end) in zip(episode.transitions, episode.tokens.replies, strict=True):
+            assert lm.tokenizer.decode(episode.tokens.ids[start:end]) == row.next_observation
+
+
+def test_actions_are_offered_ones_and_rows_follow_each_other(lm):
+    _, episodes = play(lm)
+    for episode in episodes:
+        assert [t.step for t in episode.transitions] == list(range(len(episode.transitions)))
+        assert all(t.action in t.admissible_actions and t.action != "help" for t in episode.transitions)
+        for before, after in zip(episode.transitions, episode.transitions[1:], strict=False):
+            assert (before.next_observation, before.next_state_key) == (after.observation, after.state_key)
+        assert episode.transitions[-1].terminated or episode.transitions[-1].truncated
+
+
+def test_the_same_seed_gives_the_same_episodes(lm):
+    first, second, other = (
+        [[t.action for t in e.transitions] for e in play(lm, seed=s)[1]] for s in (5, 5, 6)
+    )
+    assert first == second != other
+
+
+def test_greedy_takes_the_most_probable_token(lm):
+    _, episodes = play(lm, temperature=0.0, episodes=1)
+    tokens = episodes[0].tokens
+    for decision in tokens.decisions[:10]:
+        scores = packed_logprobs(lm, tokens.ids[: decision.position], [[i] for i in decision.allowed])
+        assert decision.allowed[int(scores.argmax())] == tokens.ids[decision.position]
+
+
+def test_no_admissible_action_is_an_error(lm):
+    session = ConstrainedPolicy(lm, EpisodeFormat(lm)).begin(1, torch.Generator())
+    with pytest.raises(ValueError, match="no admissible action"):
+        session.choose([[1]], [()])
+
+
+def test_negative_temperature_is_refused(lm):
+    with pytest.raises(ValueError, match="temperature"):
+        ConstrainedPolicy(lm, EpisodeFormat(lm), temperature=-1)
