@@ -1,5 +1,6 @@
 """Wrappers around text environments: recording, and prompts from history."""
 
+from envrl.wrappers.history import HistoryPrompt, PromptTemplate, render_prompt
 from envrl.wrappers.record import RecordTransitions
 from envrl.wrappers.recording import iter_episodes, read_env_spec, read_table, read_transitions
 from envrl.wrappers.shards import ShardWriter
@@ -7,6 +8,8 @@ from envrl.wrappers.transition import SCHEMA, Transition
 
 __all__ = [
     "SCHEMA",
+    "HistoryPrompt",
+    "PromptTemplate",
     "RecordTransitions",
     "ShardWriter",
     "Transition",
@@ -14,4 +17,5 @@ __all__ = [
     "read_env_spec",
     "read_table",
     "read_transitions",
+    "render_prompt",
 ]

@@ -119,15 +119,15 @@ class RecordTransitions(
         return observation, reward, terminated, truncated, info
 
     def get_state(self) -> Any:
-        """The snapshot of the unwrapped environment."""
-        return self.unwrapped.get_state()  # type: ignore[attr-defined]
+        """The snapshot that the environment below gives."""
+        return self.env.get_wrapper_attr("get_state")()
 
     def set_state(self, state: Any) -> tuple[str, dict[str, Any]]:
-        """Take the unwrapped environment back to a snapshot; what follows is recorded as a new episode."""
-        observation, info = self.unwrapped.set_state(state)  # type: ignore[attr-defined]
+        """Return to a snapshot; what follows is recorded as a new episode."""
+        observation, info = self.env.get_wrapper_attr("set_state")(state)
         self._begin(observation, info)
         self._marks = {"restored": True}
-        self._running = not (getattr(state, "terminated", False) or getattr(state, "fault", None))
+        self._running = not (getattr(state, "terminated", False) or info.get("fault"))
         return observation, info
 
     def close(self) -> None:
