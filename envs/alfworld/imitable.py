@@ -175,8 +175,8 @@ class ImitableExpert:
         memory = self.memory
         places = [name for name in memory.receptacles if name not in memory.contents]
         if not places:
-            # All was looked into, so something is not where this memory has it: look again, longest unseen first.
-            fewest = min(memory.looks.get(name, 0) for name in memory.receptacles)
+            # All was looked into, so something is not where this memory has it: look again, least seen first.
+            fewest = min((memory.looks.get(name, 0) for name in memory.receptacles), default=0)
             places = [name for name in memory.receptacles if memory.looks.get(name, 0) == fewest]
         usual = self._usual(kind)
 

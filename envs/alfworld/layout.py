@@ -1,20 +1,21 @@
 """Rooms of procedural games: which receptacles, where they stand, and which rooms are held out.
 
 A room is drawn from its kind and a number, so that many tasks share a room, as in ALFRED. Rooms are told
-apart by their *layout*: the kind and the number of receptacles of each type, which is what a player sees of
+apart by their *layout*: the number of receptacles of each type, which is what a player sees of
 an empty room. One layout in `HELD_OUT_ONE_IN` is held out, by a digest of the layout itself: training games
 never take place in such a layout and games of ``valid_unseen`` always do, whatever the difficulty. Rooms
 with numbers below `SEEN_ROOMS` belong to training and ``valid_seen``, the others to ``valid_unseen``.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from random import Random
 
 from envrl.envs.alfworld.rooms import (
-    APPLIANCES,
     BASINS,
+    KEPT,
     OPENABLE,
     RECEPTACLE_COUNTS,
     SHARED_SPOTS,
@@ -63,9 +64,9 @@ def seeded(*parts: object) -> Random:
     return Random(int.from_bytes(blake2b(text.encode(), digest_size=16).digest(), "big"))
 
 
-def layout_of(kind: str, counts: dict[str, int]) -> str:
-    """The layout in words: ``bathroom cabinet 4 countertop 1 ...``."""
-    return " ".join([kind, *(f"{name} {n}" for name, n in sorted(counts.items()) if n)])
+def layout_of(counts: Mapping[str, int]) -> str:
+    """The layout in words: ``cabinet 4 countertop 1 ...``."""
+    return " ".join(f"{name} {n}" for name, n in sorted(counts.items()) if n)
 
 
 def is_held_out(layout: str) -> bool:
@@ -114,7 +115,7 @@ def draw_room(kind: str, number: int, low: int, high: int) -> Room:
     unseen = number >= SEEN_ROOMS
     for _ in range(_TRIES):
         counts = _draw_counts(kind, rng, low, high)
-        if is_held_out(layout_of(kind, counts)) == unseen:
+        if is_held_out(layout_of(counts)) == unseen:
             return _furnish(kind, counts, rng)
     raise ValueError(
         f"no {'held-out ' if unseen else ''}layout of a {kind} with {low} to {high} receptacles in {_TRIES} "
@@ -125,19 +126,22 @@ def draw_room(kind: str, number: int, low: int, high: int) -> Room:
 def _draw_counts(kind: str, rng: Random, low: int, high: int) -> dict[str, int]:
     shares = RECEPTACLE_COUNTS[kind]
     counts = {name: n for name, share in shares.items() if (n := share.draw(rng))}
-    excess = sum(counts.values()) - high
-    while excess > 0:
-        # Large rooms are cut where they differ most: first second cabinets and the like, then whole types.
-        several = {name: n - 1 for name, n in counts.items() if n > 1}
-        name = weighted(several or {name: 1 for name in counts if name not in APPLIANCES.values()}).draw(rng)
-        counts[name] -= 1
-        if not counts[name]:
-            del counts[name]
-        excess -= 1
-    spare = {name: shares[name].mean() for name in SPARE if name in shares}
-    for _ in range(low - sum(counts.values())):
-        name = weighted(spare).draw(rng)
-        counts[name] = counts.get(name, 0) + 1
+    total = sum(counts.values())
+    # A room outside the range ends up in the quarter of it that lies nearest, not always at the very end.
+    margin = int(rng.random() * ((high - low) // 4 + 1))
+    if total > high:
+        for _ in range(total - high + margin):
+            # Large rooms are cut where they differ most, at their many cabinets; whole types go now and then.
+            spare = {n: c - 0.7 for n, c in counts.items() if c > 1 or n not in KEPT[kind]}
+            name = weighted(spare).draw(rng)
+            counts[name] -= 1
+            if not counts[name]:
+                del counts[name]
+    elif total < low:
+        more = {name: shares[name].mean() for name in SPARE if name in shares}
+        for _ in range(low - total + margin):
+            name = weighted(more).draw(rng)
+            counts[name] = counts.get(name, 0) + 1
     return counts
 
 

@@ -10,7 +10,14 @@ KINDS = ("kitchen", "livingroom", "bedroom", "bathroom")
 
 #: share of the instances of an openable type that open; the others are open shelves by another name
 OPENABLE = {"cabinet": 0.83, "drawer": 0.84, "fridge": 1.0, "microwave": 1.0, "safe": 0.84}
-#: receptacles that change objects; a room keeps them however small it is
+#: receptacles that tell a room's kind, or that its tasks need: it keeps them however small it is
+KEPT = {
+    "kitchen": words("fridge microwave sinkbasin"),
+    "livingroom": words("sofa"),
+    "bedroom": words("bed"),
+    "bathroom": words("sinkbasin toilet"),
+}
+#: receptacles that change objects
 APPLIANCES = {"clean": "sinkbasin", "heat": "microwave", "cool": "fridge"}
 #: receptacle types whose number varies most: small and large rooms differ in these
 SPARE = ("cabinet", "drawer", "shelf", "sidetable", "countertop", "diningtable")
