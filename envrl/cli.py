@@ -47,6 +47,9 @@ COMMANDS: dict[str, Command] = {
     "train": Command(
         "envrl.agents.config:TrainConfig", "envrl.agents.trainer:train", "train an agent, or go on"
     ),
+    "export minari": Command(
+        f"{_IN}.export:MinariConfig", f"{_IN}.export:export_minari", "a recording for Minari"
+    ),
 }
 
 

@@ -1,5 +1,6 @@
 """``envrl play``: a person acts in an environment, in a terminal."""
 
+import copy
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +16,7 @@ from envrl.play.reading import make_reader
 from envrl.play.recorder import GameRecorder
 from envrl.play.session import Session
 from envrl.play.terminal import Terminal
+from envrl.wrappers.recording import SPEC_KEY
 from envrl.wrappers.shards import ShardWriter
 
 
@@ -54,9 +56,18 @@ def play(config: PlayConfig) -> None:
         if config.record is None:
             terminal.loop()
         else:
-            with ShardWriter(config.record) as writer:
+            with ShardWriter(config.record, metadata=_metadata(env, session.limit)) as writer:
                 recorder = GameRecorder(writer, env_id, split=str(getattr(env.unwrapped, "split", "")))
                 terminal.on_game_end = lambda: recorder.write(session)
                 terminal.loop()
     finally:
         env.close()
+
+
+def _metadata(env: gymnasium.Env[str, str], limit: int | None) -> dict[str, str]:
+    """The spec that rebuilds the environment, with the time limit that the session kept in its stead."""
+    spec = copy.deepcopy(env.spec)
+    if spec is None:
+        return {}
+    spec.max_episode_steps = limit
+    return {SPEC_KEY.decode(): spec.to_json()}

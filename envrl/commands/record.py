@@ -42,10 +42,14 @@ class RecordConfig:
 
 
 class Outcome(NamedTuple):
-    """What an episode came to. ``fault``: the environment failed, so it says nothing of the policy."""
+    """What an episode came to.
+
+    success: None where the environment does not say. fault: the environment failed, so the episode says
+    nothing of the policy.
+    """
 
     steps: int
-    success: bool
+    success: bool | None
     fault: bool
 
 
@@ -69,7 +73,7 @@ def record(config: RecordConfig) -> None:
             for number in range(config.episodes):
                 outcomes.append(_play(env, policy, config, number))
                 bar.advance(config.episodes)
-                bar.note(f"{sum(o.success for o in outcomes) / len(outcomes):.0%} solved")
+                bar.note(f"{sum(bool(o.success) for o in outcomes)} solved")
     finally:
         env.close()
     print(_summary(outcomes, config.output))
@@ -94,7 +98,8 @@ def _play(env: gymnasium.Env[str, str], policy: Policy, config: RecordConfig, nu
         observation, _, terminated, truncated, info = env.step(action)
         steps += 1
         over = terminated or truncated
-    return Outcome(steps, bool(info.get("is_success")), info.get("fault") is not None)
+    success = bool(info["is_success"]) if "is_success" in info else None
+    return Outcome(steps, success, info.get("fault") is not None)
 
 
 def _text_env(env: gymnasium.Env[Any, Any], option: str) -> TextEnv:
@@ -107,12 +112,13 @@ def _text_env(env: gymnasium.Env[Any, Any], option: str) -> TextEnv:
 
 
 def _summary(outcomes: list[Outcome], output: Path) -> str:
-    judged = [o for o in outcomes if not o.fault]
-    solved = sum(o.success for o in judged)
-    low, high = wilson_interval(solved, len(judged))
-    steps = sum(o.steps for o in outcomes)
-    faults = f", {len(outcomes) - len(judged)} faulted" if len(judged) < len(outcomes) else ""
-    return (
-        f"{len(outcomes)} episodes{faults}, {steps} steps, solved {solved}/{len(judged)} "
-        f"({100 * low:.1f}-{100 * high:.1f}% with 95% confidence), in {output}"
-    )
+    words = [f"{len(outcomes)} episodes"]
+    if faulted := sum(o.fault for o in outcomes):
+        words.append(f"{faulted} faulted")
+    words.append(f"{sum(o.steps for o in outcomes)} steps")
+    judged = [o.success for o in outcomes if not o.fault and o.success is not None]
+    if judged:
+        low, high = wilson_interval(sum(judged), len(judged))
+        interval = f"{100 * low:.1f}-{100 * high:.1f}% with 95% confidence"
+        words.append(f"solved {sum(judged)}/{len(judged)} ({interval})")
+    return f"{', '.join(words)}, in {output}"

@@ -12,7 +12,7 @@ import pytest
 from envrl.commands.environment import make_env
 from envrl.play.reading import completions
 from envrl.play.session import Session
-from envrl.wrappers import Transition, iter_episodes
+from envrl.wrappers import Transition, iter_episodes, read_env_spec
 
 TASK = "procedural/pick_and_place_simple/7"
 PLAY = [sys.executable, "-m", "envrl", "play", "alfworld"]
@@ -121,6 +121,8 @@ def test_a_piped_game_is_won_and_recorded_without_its_undone_step(tmp_path: Path
     assert [row.action for row in episode] == steps
     assert {(row.policy, row.task_id, row.split) for row in episode} == {("human", TASK, "train")}
     assert episode[-1].terminated and episode[-1].is_success and not episode[-1].truncated
+    spec = read_env_spec(tmp_path)
+    assert spec is not None and (spec.id, spec.max_episode_steps) == ("EnvRL/ALFWorld-v0", 50)
     for before, after in pairwise(episode):
         assert (before.next_observation, before.next_state_key) == (after.observation, after.state_key)
 

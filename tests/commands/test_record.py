@@ -86,11 +86,16 @@ def test_an_environment_without_the_expert_asked_for_is_refused(
         assert error.startswith("envrl: ") and ("no imitable expert" in error or "TextEnv" in error)
 
 
-def test_any_text_environment_can_be_recorded_at_random(tmp_path: Path) -> None:
+def test_any_text_environment_can_be_recorded_at_random(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for env in ("toy_env:Toy/Coin-v0", "foreign_env:Foreign/Countdown-v0"):
         folder = tmp_path / env.partition(":")[0]
         assert main(["record", "--env", env, "--output", str(folder), "--episodes", "3"]) == 0
         assert len(list(iter_episodes(folder))) == 3
+    toy, foreign = capsys.readouterr().out.splitlines()
+    assert "solved" in toy
+    assert foreign == f"3 episodes, 9 steps, in {tmp_path / 'foreign_env'}"  # it does not say what success is
 
 
 def test_open_actions_are_filled_with_words_of_the_goal() -> None:
