@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, TypedDict
 import gymnasium
 from gymnasium.error import ResetNeeded
 
-from envrl.envs.errors import NoExpert
+from envrl.envs.errors import DataNotFound, InvalidTask, NoExpert
 from envrl.envs.spaces import FreeText
 
 ActionStatus = Literal["none", "ok", "inadmissible", "malformed"]
@@ -25,8 +25,8 @@ class Info(TypedDict):
     admissible_actions: concrete actions that are legal now. action_templates: open actions such as
     ``search[<query>]``. action_status: ``none`` after reset, else ``ok``, ``inadmissible`` (well formed, not
     legal now) or ``malformed``. is_success: the task is solved. state_key: digest of the full hidden state,
-    equal iff the states are equal; counters and clocks are left out. fault: an infrastructure failure in words
-    (the episode is then truncated and must be masked, never scored), else None. text_cut: the observation was
+    equal iff the states are equal; counters and clocks are left out. fault: an infrastructure failure, in
+    words (the episode is then truncated and must be masked, never scored), else None. text_cut: the observation was
     longer than the space allows and was cut.
     """
 
@@ -59,6 +59,7 @@ class EnvState(NamedTuple):
     observation: str
     terminated: bool
     fault: str | None
+    text_cut: bool
     hidden: Any
 
 
@@ -68,7 +69,8 @@ class TextEnv(gymnasium.Env[str, str]):
     Args of every subclass are JSON-able, so that an ``EnvSpec`` can be stored and rebuilt anywhere.
 
     Args:
-        max_observation_length: longest observation, in characters; longer text is cut and ``info["text_cut"]`` set.
+        max_observation_length: longest observation, in characters; longer text is cut and ``info["text_cut"]``
+            is set.
         max_action_length: bound of the action space, in characters; `step` accepts any string all the same.
         render_mode: ``"ansi"`` makes `render` return the latest observation.
     """
@@ -87,7 +89,9 @@ class TextEnv(gymnasium.Env[str, str]):
         render_mode: str | None = None,
     ) -> None:
         if render_mode is not None and render_mode not in self.metadata["render_modes"]:
-            raise ValueError(f"render_mode must be one of {self.metadata['render_modes']} or None, got {render_mode!r}")
+            raise ValueError(
+                f"render_mode must be one of {self.metadata['render_modes']} or None, got {render_mode!r}"
+            )
         self.observation_space = FreeText(max_observation_length)
         self.action_space = FreeText(max_action_length)
         self.render_mode = render_mode
@@ -99,25 +103,37 @@ class TextEnv(gymnasium.Env[str, str]):
 
     # ---- Gymnasium's interface -------------------------------------------------------------------------
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
-        """Start a task: the one named by ``options["task_id"]``, else one drawn from the split with ``self.np_random``.
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[str, dict[str, Any]]:
+        """Start the task named by ``options["task_id"]``, else one drawn from the split with ``self.np_random``.
 
         Raises:
-            InvalidTask: ``task_id`` names no task (one outside the split is accepted).
+            InvalidTask: ``task_id`` names no task (one outside the split is accepted). The task that was
+                running goes on.
+            DataNotFound: the split is empty.
             ValueError: an option that this environment does not know.
         """
         super().reset(seed=seed)
         options = options or {}
         unknown = sorted(set(options) - set(self.reset_options))
         if unknown:
-            raise ValueError(f"unknown reset option {unknown[0]!r}; {type(self).__name__} knows {list(self.reset_options)}")
+            raise ValueError(
+                f"unknown reset option {unknown[0]!r}; {type(self).__name__} knows {list(self.reset_options)}"
+            )
         task_id = options.get("task_id")
         if task_id is None:
             ids = self.task_ids()
+            if not len(ids):
+                raise DataNotFound(
+                    f"expected tasks to draw from, found an empty split in {type(self).__name__}"
+                )
             task_id = ids[int(self.np_random.integers(len(ids)))]
-        self._terminated, self._fault = False, None
+        elif not isinstance(task_id, str):
+            raise InvalidTask(f"a task_id is a str, got {type(task_id).__name__}: {task_id!r}")
         text = self._start(task_id, options)
-        self._task_id = task_id
+        # Only now: a task that could not be started leaves the old one as it was, ended or not.
+        self._task_id, self._terminated, self._fault = task_id, False, None
         return self._remember(text), self._info("none")
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
@@ -130,7 +146,13 @@ class TextEnv(gymnasium.Env[str, str]):
         if not isinstance(action, str):
             raise TypeError(f"an action is a str, got {type(action).__name__}: {action!r}")
         if self._terminated or self._fault is not None:
-            return self._observation, 0.0, self._terminated, self._fault is not None, self._info("inadmissible")
+            return (
+                self._observation,
+                0.0,
+                self._terminated,
+                self._fault is not None,
+                self._info("inadmissible"),
+            )
         result = self._act(action)
         self._terminated, self._fault = result.terminated, result.fault
         observation = self._remember(result.observation)
@@ -139,7 +161,7 @@ class TextEnv(gymnasium.Env[str, str]):
             info.update(result.extra)
         return observation, result.reward, result.terminated, result.fault is not None, info
 
-    def render(self) -> str | None:  # type: ignore[override]
+    def render(self) -> str | None:
         """The latest observation when ``render_mode="ansi"``, else None."""
         return self._observation if self.render_mode == "ansi" else None
 
@@ -149,12 +171,19 @@ class TextEnv(gymnasium.Env[str, str]):
         """A snapshot for branching. A `TimeLimit` wrapper's count is not part of it."""
         if self._task_id is None:
             raise ResetNeeded("get_state was called before reset; call env.reset() first")
-        return EnvState(self._task_id, self._observation, self._terminated, self._fault, self._get_hidden())
+        return EnvState(
+            self._task_id,
+            self._observation,
+            self._terminated,
+            self._fault,
+            self._text_cut,
+            self._get_hidden(),
+        )
 
     def set_state(self, state: EnvState) -> tuple[str, dict[str, Any]]:
-        """Return to a snapshot taken from this or another environment built alike; gives (observation, info)."""
+        """Return to a snapshot taken from this environment or one built alike; gives (observation, info)."""
         self._set_hidden(state.task_id, state.hidden)
-        self._task_id, self._observation, self._terminated, self._fault = state[:4]
+        self._task_id, self._observation, self._terminated, self._fault, self._text_cut = state[:5]
         return self._observation, self._info("none")
 
     @abstractmethod
@@ -188,7 +217,7 @@ class TextEnv(gymnasium.Env[str, str]):
 
     @abstractmethod
     def _start(self, task_id: str, options: dict[str, Any]) -> str:
-        """Begin the task; the first observation. Raises InvalidTask and leaves the old state for an unknown id."""
+        """Begin the task; the first observation. Raises InvalidTask and keeps the old state for an unknown id."""
 
     @abstractmethod
     def _act(self, action: str) -> StepResult:

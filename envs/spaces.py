@@ -53,12 +53,15 @@ class FreeText(spaces.Text):
         return f"FreeText({self.max_length}, min_length={self.min_length})"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, FreeText) and (other.min_length, other.max_length) == (self.min_length, self.max_length)
+        return isinstance(other, FreeText) and (other.min_length, other.max_length) == (
+            self.min_length,
+            self.max_length,
+        )
 
     __hash__ = None  # type: ignore[assignment]  # as all Gymnasium spaces: mutable through their RNG
 
 
-# ---- shared memory of AsyncVectorEnv: per env a length in bytes, then UTF-8 ---------------------------------
+# ---- shared memory of AsyncVectorEnv: per env a length in bytes, then UTF-8 --------------------------------
 
 
 def _slot_bytes(space: FreeText) -> int:
@@ -68,8 +71,8 @@ def _slot_bytes(space: FreeText) -> int:
 class _SharedText:
     """The texts of n envs in shared memory, decoded at each access.
 
-    AsyncVectorEnv makes one of these when it is built and deep-copies it after every step: the copy is a plain
-    tuple of strings.
+    AsyncVectorEnv makes one of these when it is built and deep-copies it after every step: the copy is a
+    plain tuple of strings.
     """
 
     def __init__(self, space: FreeText, memory: Any, n: int) -> None:
@@ -109,14 +112,13 @@ def _read(space: FreeText, shared_memory: Any, n: int = 1) -> _SharedText:
 
 @write_to_shared_memory.register(FreeText)
 def _write(space: FreeText, index: int, values: str, shared_memory: Any) -> None:
-    data = values.encode("utf-8", "surrogatepass")
-    slot = _slot_bytes(space)
-    if len(data) > slot - _LENGTH_BYTES:
+    if len(values) > space.max_length:  # by characters, so that the error does not depend on the script
         raise ValueError(
             f"a text of {len(values)} characters does not fit FreeText({space.max_length}); "
             "the environment must cut its observations to the space"
         )
-    start = index * slot
+    data = values.encode("utf-8", "surrogatepass")
+    start = index * _slot_bytes(space)
     buffer = memoryview(shared_memory.get_obj()).cast("B")
     buffer[start : start + _LENGTH_BYTES] = len(data).to_bytes(_LENGTH_BYTES, "little")
     buffer[start + _LENGTH_BYTES : start + _LENGTH_BYTES + len(data)] = data
