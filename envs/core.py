@@ -26,8 +26,8 @@ class Info(TypedDict):
     ``search[<query>]``. action_status: ``none`` after reset, else ``ok``, ``inadmissible`` (well formed, not
     legal now) or ``malformed``. is_success: the task is solved. state_key: digest of the full hidden state,
     equal iff the states are equal; counters and clocks are left out. fault: an infrastructure failure, in
-    words (the episode is then truncated and must be masked, never scored), else None. text_cut: the observation was
-    longer than the space allows and was cut.
+    words (the episode is then truncated and must be masked, never scored), else None. text_cut: the
+    observation was longer than the space allows and was cut.
     """
 
     goal: str
@@ -69,8 +69,8 @@ class TextEnv(gymnasium.Env[str, str]):
     Args of every subclass are JSON-able, so that an ``EnvSpec`` can be stored and rebuilt anywhere.
 
     Args:
-        max_observation_length: longest observation, in characters; longer text is cut and ``info["text_cut"]``
-            is set.
+        max_observation_length: longest observation, in characters; longer text is cut and
+            ``info["text_cut"]`` is set.
         max_action_length: bound of the action space, in characters; `step` accepts any string all the same.
         render_mode: ``"ansi"`` makes `render` return the latest observation.
     """
@@ -106,7 +106,7 @@ class TextEnv(gymnasium.Env[str, str]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[str, dict[str, Any]]:
-        """Start the task named by ``options["task_id"]``, else one drawn from the split with ``self.np_random``.
+        """Start the task of ``options["task_id"]``, else one drawn from the split with ``self.np_random``.
 
         Raises:
             InvalidTask: ``task_id`` names no task (one outside the split is accepted). The task that was
@@ -217,7 +217,7 @@ class TextEnv(gymnasium.Env[str, str]):
 
     @abstractmethod
     def _start(self, task_id: str, options: dict[str, Any]) -> str:
-        """Begin the task; the first observation. Raises InvalidTask and keeps the old state for an unknown id."""
+        """Begin the task; the first observation. Raises InvalidTask for an unknown id, changing nothing."""
 
     @abstractmethod
     def _act(self, action: str) -> StepResult:
