@@ -1,12 +1,15 @@
 """`envrl play` through a pipe, and in a real terminal."""
 
+import contextlib
 import os
 import subprocess
 import sys
+import time
 from itertools import pairwise
 from pathlib import Path
 
 import pexpect
+import pyte
 import pytest
 
 from envrl.commands.environment import make_env
@@ -152,24 +155,33 @@ def test_env_kwargs_and_split_reach_the_environment() -> None:
 # ---- in a terminal -----------------------------------------------------------------------------------------
 
 
-class Screen:
-    """A person's terminal: it types, waits for text, and tells prompt_toolkit where the cursor is."""
+class Terminal:
+    """A person at a terminal: types, and reads the screen."""
 
     def __init__(self, *options: str) -> None:
-        self.child = pexpect.spawn(
-            PLAY[0], [*PLAY[1:], *options], encoding="utf-8", timeout=60, dimensions=(50, 160)
-        )
-
-    def wait_for(self, text: str) -> None:
-        while self.child.expect_exact([text, "\x1b[6n"]) == 1:
-            self.child.send("\x1b[1;1R")
+        rows, columns = 60, 160
+        self.child = pexpect.spawn(PLAY[0], [*PLAY[1:], *options], timeout=60, dimensions=(rows, columns))
+        self.screen = pyte.Screen(columns, rows)
+        self.screen.write_process_input = self.child.send  # answers "where is the cursor?"
+        self.stream = pyte.ByteStream(self.screen)
 
     def type(self, keys: str) -> None:
         self.child.send(keys)
 
+    def wait_for(self, *texts: str) -> None:
+        """Until the screen shows all of the texts."""
+        deadline = time.monotonic() + 60
+        while not all(text in "\n".join(self.screen.display) for text in texts):
+            assert time.monotonic() < deadline, f"{texts} not on the screen:\n" + "\n".join(
+                self.screen.display
+            )
+            with contextlib.suppress(pexpect.TIMEOUT):
+                self.stream.feed(self.child.read_nonblocking(4096, timeout=1))
+
     def exit_status(self) -> int | None:
-        while self.child.expect_exact([pexpect.EOF, "\x1b[6n"]) == 1:
-            self.child.send("\x1b[1;1R")
+        with contextlib.suppress(pexpect.EOF):
+            while True:
+                self.stream.feed(self.child.read_nonblocking(4096, timeout=60))
         self.child.close()
         return self.child.exitstatus
 
@@ -179,32 +191,29 @@ def test_tab_keys_and_commands_in_a_real_terminal(session: Session) -> None:
     steps = plan(session)
     admissible = session.info["admissible_actions"]
     only = next(a for a in admissible if a.startswith("go to") and len(completions(session, a[:-2])) == 1)
-    screen = Screen("--task-id", TASK)
-    screen.wait_for("F2 hint")
-    screen.type("\x1bOQ")  # F2
-    screen.wait_for(f"The expert would do: {steps[0]}")
-    screen.wait_for("F2 hint")
-    screen.type(only[:-2] + "\t")
-    screen.wait_for(only[-2:])
-    screen.type("\r")
-    screen.wait_for("step 1/50")
-    screen.type("\x1bOR")  # F3
-    screen.wait_for("Taken back")
-    screen.wait_for("step 0/50")
+    terminal = Terminal("--task-id", TASK)
+    terminal.wait_for("step 0/50", "F2 hint")
+    terminal.type("\x1bOQ")  # F2
+    terminal.wait_for(f"The expert would do: {steps[0]}", "step 0/50")
+    terminal.type(only[:-2] + "\t")
+    terminal.wait_for(f"> {only}")
+    terminal.type("\r")
+    terminal.wait_for("step 1/50")
+    terminal.type("\x1bOR")  # F3
+    terminal.wait_for("Taken back", "step 0/50")
     for number, step in enumerate(steps[:-1], 1):
-        screen.type(step + "\r")
-        screen.wait_for(f"step {number}/50")
-    screen.type(steps[-1] + "\r")
-    screen.wait_for(f"Solved in {len(steps)} steps")
-    screen.wait_for("score 1")
-    screen.type("\x04")  # Ctrl-D
-    assert screen.exit_status() == 0
+        terminal.type(step + "\r")
+        terminal.wait_for(f"step {number}/50")
+    terminal.type(steps[-1] + "\r")
+    terminal.wait_for(f"Solved in {len(steps)} steps", "score 1")
+    terminal.type("\x04")  # Ctrl-D
+    assert terminal.exit_status() == 0
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a pseudo terminal")
 def test_ctrl_c_in_a_terminal_leaves_with_130() -> None:
-    screen = Screen()
-    screen.wait_for("F2 hint")
-    screen.type("\x03")
-    screen.wait_for("envrl: interrupted")
-    assert screen.exit_status() == 130
+    terminal = Terminal()
+    terminal.wait_for("F2 hint")
+    terminal.type("\x03")
+    terminal.wait_for("envrl: interrupted")
+    assert terminal.exit_status() == 130
