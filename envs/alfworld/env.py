@@ -82,6 +82,10 @@ class ALFWorldEnv(TextEnv):
         """Ids of the split, in a fixed order (lazy for procedural games)."""
         return self._library.task_ids()
 
+    def task_type(self, task_id: str) -> str:
+        """One of ALFRED's six names, read off the id (official ids hold it too)."""
+        return task_id.split("/")[1].partition("-")[0] if "/" in task_id else ""
+
     def describe_state(self) -> str:
         """The hidden state in words, contents of closed receptacles included."""
         play = self._playing
