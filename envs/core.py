@@ -5,7 +5,7 @@ hooks at the bottom of the class; `reset` and `step` here turn them into the con
 selection, info keys, behaviour after the end, cutting of over-long text), so every environment behaves alike.
 """
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, TypedDict
 
@@ -63,7 +63,7 @@ class EnvState(NamedTuple):
     hidden: Any
 
 
-class TextEnv(gymnasium.Env[str, str]):
+class TextEnv(gymnasium.Env[str, str], ABC):
     """Base of all EnvRL environments: text in, text out, one contract.
 
     Args of every subclass are JSON-able, so that an ``EnvSpec`` can be stored and rebuilt anywhere.
