@@ -91,10 +91,8 @@ class ImitableExpert:
         done = self._destination() if self.goal.task_type.startswith("pick_two") else None
         candidates = [
             (thing, place)
-            for thing in self.memory.objects(self.goal.object_type)
-            if (place := self.memory.where(thing)) is not None
-            and place != done
-            and thing not in self._useless
+            for thing, place in self.memory.places(self.goal.object_type)
+            if place != done and thing not in self._useless
         ]
         if candidates:
             here = self.memory.here
@@ -115,12 +113,9 @@ class ImitableExpert:
 
     def _light(self, offered: set[str]) -> Iterable[str]:
         """Carry the object to a lamp and turn it on."""
-        for lamp in self.memory.objects(self.goal.target_type):
-            yield f"use {lamp}"
-        for lamp in self.memory.objects(self.goal.target_type):
-            place = self.memory.where(lamp)
-            if place is not None:
-                yield f"go to {place}"
+        lamps = self.memory.places(self.goal.target_type)
+        yield from (f"use {lamp}" for lamp, _ in lamps)
+        yield from (f"go to {place}" for _, place in lamps)
         yield from self._search(self.goal.target_type)
 
     def _treat(self, offered: set[str]) -> Iterable[str]:
@@ -155,25 +150,21 @@ class ImitableExpert:
         memory, kind = self.memory, self.goal.object_type
 
         def preference(name: str) -> tuple[int, float]:
-            inside = sum(kind_of(thing) == kind for thing in memory.contents.get(name, ()))
+            inside = sum(kind_of(thing) == kind for thing in memory.inside(name))
             return (-inside if self.goal.task_type.startswith("pick_two") else 0, self._cost(name))
 
         return min(memory.of_kind(self.goal.target_type), key=preference, default=None)
 
     def _cost(self, name: str) -> float:
         """Commands needed to see, or use, the inside of a receptacle."""
-        memory = self.memory
-        going = 0.0 if name in memory.here else 1.0
-        if name in memory.closed:
-            return going + 1.0
-        if name in memory.opened or name in memory.contents:
-            return going
-        return going + OPENABLE.get(kind_of(name), 0.0)
+        going = 0.0 if name in self.memory.here else 1.0
+        closed = self.memory.is_closed(name)
+        return going + (OPENABLE.get(kind_of(name), 0.0) if closed is None else closed)
 
     def _search(self, kind: str) -> Iterable[str]:
         """Look into the receptacle that promises most for each command it costs."""
         memory = self.memory
-        places = [name for name in memory.receptacles if name not in memory.contents]
+        places = [name for name in memory.receptacles if not memory.knows(name, kind)]
         if not places:
             # All was looked into, so something is not where this memory has it: look again, least seen first.
             fewest = min((memory.looks.get(name, 0) for name in memory.receptacles), default=0)
@@ -188,7 +179,7 @@ class ImitableExpert:
         for name in sorted(places, key=promise, reverse=True):
             if name not in memory.here:
                 yield f"go to {name}"
-            elif name in memory.closed:
+            elif name in memory.shut:
                 yield f"open {name}"
             else:
                 yield f"examine {name}"

@@ -29,16 +29,20 @@ def kind_of(name: str) -> str:
 
 @dataclass(slots=True)
 class Memory:
-    """Everything read so far.
+    """Everything read so far, and what the present list of admissible commands tells.
+
+    The list tells about here and now only and is not remembered, so that whoever has read the same
+    observations remembers the same.
 
     Attributes:
         receptacles: names, in the order in which they became known.
         contents: receptacle -> objects last seen in it; a receptacle that was never looked into is absent.
         looks: receptacle -> how often its inside was described.
-        closed: receptacles known to be closed. opened: receptacles known to be open.
-        here: receptacles at the present location.
-        holding: the object in hand, or None.
+        closed, opened: receptacles last seen closed and open.
         treated: object -> what was done to it (subset of clean, heat, cool; heat and cool undo each other).
+        here: receptacles at the present location. shut: those of them that are closed.
+        takes: receptacle here -> objects that may be taken from it now.
+        holding: the object in hand, or None.
     """
 
     receptacles: dict[str, None] = field(default_factory=dict)
@@ -46,9 +50,11 @@ class Memory:
     looks: dict[str, int] = field(default_factory=dict)
     closed: set[str] = field(default_factory=set)
     opened: set[str] = field(default_factory=set)
-    here: tuple[str, ...] = ()
-    holding: str | None = None
     treated: dict[str, set[str]] = field(default_factory=dict)
+    here: tuple[str, ...] = ()
+    shut: frozenset[str] = frozenset()
+    takes: dict[str, list[str]] = field(default_factory=dict)
+    holding: str | None = None
 
     def read(self, observation: str) -> None:
         """Take in one observation."""
@@ -82,45 +88,57 @@ class Memory:
             states.discard({"heat": "cool", "cool": "heat"}.get(done, ""))
 
     def notice(self, admissible: Iterable[str]) -> None:
-        """Take in what the list of admissible commands gives away: receptacles, what is here and in hand."""
-        here, held = [], None
-        takes: dict[str, list[str]] = {}
+        """Take in what the admissible commands tell: receptacles, what is here and what is in hand."""
+        here: list[str] = []
+        shut: set[str] = set()
+        self.holding, self.takes = None, {}
         for command in admissible:
             match = _OFFERED.fullmatch(command)
             if match is None:
                 continue
             verb, name, thing, where = match.groups()
             if verb is None:
-                takes.setdefault(where, []).append(thing)
+                self.takes.setdefault(where, []).append(thing)
             elif verb == "go to":
                 self.receptacles.setdefault(name)
+            elif verb == "open":
+                shut.add(name)
             elif verb == "examine":
                 if name in self.receptacles or kind_of(name) in RECEPTACLES:
                     here.append(name)
                 else:
-                    held = name
-            elif verb == "open":
-                self.closed.add(name)
-                self.opened.discard(name)
-            else:
-                self.opened.add(name)
-                self.closed.discard(name)
+                    self.holding = name
         self._know(here)
-        self.here, self.holding = tuple(here), held
-        if held is None:
-            # What may be taken is all that lies in the open here, but for things that nobody can pick up.
-            for where in here:
-                if where not in self.closed and (where in takes or where in self.contents):
-                    fixed = [thing for thing in self.contents.get(where, ()) if kind_of(thing) in FIXTURES]
-                    self._see(where, takes.get(where, []) + fixed)
+        self.here, self.shut = tuple(here), frozenset(shut)
 
-    def where(self, thing: str) -> str | None:
-        """The receptacle in which the object was last seen."""
-        return next((place for place, things in self.contents.items() if thing in things), None)
+    def inside(self, name: str) -> list[str]:
+        """Objects in a receptacle, as far as known; what may be taken is known of all that is open here."""
+        seen = self.contents.get(name, [])
+        if name not in self.here or name in self.shut or self.holding is not None:
+            return seen
+        return self.takes.get(name, []) + [thing for thing in seen if kind_of(thing) in FIXTURES]
 
-    def objects(self, kind: str) -> list[str]:
-        """Objects of a type that were seen and lie in a receptacle, in the order of the receptacles seen."""
-        return [thing for things in self.contents.values() for thing in things if kind_of(thing) == kind]
+    def knows(self, name: str, kind: str) -> bool:
+        """Whether objects of a type would have been noticed, were they in the receptacle."""
+        in_reach = name in self.here and name not in self.shut and self.holding is None
+        return name in self.contents or (in_reach and kind not in FIXTURES)
+
+    def is_closed(self, name: str) -> bool | None:
+        """Whether the receptacle is closed; None if that is not known."""
+        if name in self.here:
+            return name in self.shut
+        return (
+            True if name in self.closed else False if name in self.opened or name in self.contents else None
+        )
+
+    def places(self, kind: str) -> list[tuple[str, str]]:
+        """(object, receptacle) for the objects of a type that are known to lie somewhere."""
+        return [
+            (thing, name)
+            for name in self.receptacles
+            for thing in self.inside(name)
+            if kind_of(thing) == kind
+        ]
 
     def of_kind(self, kind: str) -> list[str]:
         """Receptacles of a type."""
