@@ -12,6 +12,13 @@ Facts = Mapping[str, Iterable[tuple[str, ...]]]
 
 #: modulus of the state key, a Mersenne prime (see `envrl.envs.alfworld.state`)
 KEY_PRIME = 2**127 - 1
+#: the predicates that make a game, besides canContain; files hold others (what was looked at, costs)
+_PREDICATES = (
+    *("atlocation", "holds", "receptacletype", "receptacleatlocation", "openable", "opened"),
+    *("objecttype", "objectatlocation", "inreceptacle", "inreceptacleobject", "isreceptacleobject"),
+    *OBJECT_TRAITS,
+    *("is" + name for name in OBJECT_STATES),
+)
 #: what the PDDL goal asks of the object besides its type
 _TRAIT_OF_GOAL = {
     "pick_clean_then_place_in_recep": "cleanable",
@@ -40,7 +47,7 @@ def build_game(facts: Facts, task_id: str, goal: Goal, sentence: str, walkthroug
     except ValueError as error:
         raise InvalidData(f"game {task_id}: a fact with too many or too few arguments ({error})") from None
     can_contain, containment = _containment(frozenset(facts.get("cancontain", ())))
-    static = sorted({" ".join((name, *row)) for name, group in rows.items() for row in group})
+    static = sorted({" ".join((name, *row)) for name in _PREDICATES for row in rows.get(name, ())})
     return Game(
         task_id=task_id,
         goal=goal,

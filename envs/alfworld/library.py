@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from envrl.envs.alfworld.game import TASK_TYPES, Game
 from envrl.envs.alfworld.generator import Difficulty, ProceduralTasks, generate_game
+from envrl.envs.alfworld.writer import game_fields, load_rules
 from envrl.envs.errors import InvalidTask
 
 #: parsed games that stay in memory, process-wide; one takes some 40 KB
@@ -104,6 +105,10 @@ class ProceduralLibrary:
             raise InvalidTask(f"expected a task_id procedural/<task_type>/<seed>, got {task_id!r}")
         key = (task_id, *self._difficulty.values())
         return kept_game(key, lambda: generate_game(task_id, **self._difficulty))
+
+    def game_file(self, task_id: str) -> dict[str, Any]:
+        """The game as a ``game.tw-pddl``, with the rules of the installed ``alfworld`` package."""
+        return game_fields(self.load(task_id), load_rules())
 
 
 def kept_game(key: Any, build: Callable[[], Game]) -> Game:
