@@ -13,13 +13,14 @@ any situation, including the middle of somebody else's episode:
 """
 
 from collections.abc import Iterable, Sequence
+from math import exp
 from random import Random
 
 from envrl.envs.alfworld.game import Goal
 from envrl.envs.alfworld.goals import TREATMENTS, read_sentence
 from envrl.envs.alfworld.memory import Memory, kind_of
 from envrl.envs.alfworld.placements import PLACEMENTS
-from envrl.envs.alfworld.rooms import APPLIANCES, CAN_CONTAIN, OPENABLE
+from envrl.envs.alfworld.rooms import APPLIANCES, CAN_CONTAIN, OPENABLE, kind_of_room
 from envrl.envs.errors import NoExpert
 
 #: chance, relative to the likeliest place (100), of an object where the tables never saw its type
@@ -119,16 +120,16 @@ class ImitableExpert:
         yield from self._search(self.goal.target_type)
 
     def _treat(self, offered: set[str]) -> Iterable[str]:
-        assert self._treatment is not None
+        """Clean, heat or cool the object in hand."""
+        thing = self.memory.holding
+        assert thing is not None and self._treatment is not None
         tools = self.memory.of_kind(APPLIANCES[self._treatment])
-        for tool in tools:
-            yield f"{self._treatment} {self.memory.holding} with {tool}"
+        yield from (f"{self._treatment} {thing} with {tool}" for tool in tools)
         if any(tool in self.memory.here for tool in tools):
             # It stands here and does not work on this thing: not every object of a type need have the trait.
-            self._useless.add(self.memory.holding)
+            self._useless.add(thing)
             yield from self._put_away(offered)
-        for tool in tools:
-            yield f"go to {tool}"
+        yield from (f"go to {tool}" for tool in tools)
 
     def _deliver(self, offered: set[str]) -> Iterable[str]:
         """Put the object where the goal wants it."""
@@ -186,16 +187,7 @@ class ImitableExpert:
 
     def _usual(self, kind: str) -> dict[str, int]:
         """Where objects of a type tend to lie in the kind of room that this looks like."""
-        types = {kind_of(name) for name in self.memory.receptacles}
-        room = (
-            "kitchen"
-            if types & {"fridge", "microwave", "stoveburner"}
-            else "bathroom"
-            if types & {"toilet", "bathtubbasin", "toiletpaperhanger"}
-            else "bedroom"
-            if "bed" in types
-            else "livingroom"
-        )
+        room = kind_of_room({kind_of(name) for name in self.memory.receptacles})
         placement = PLACEMENTS[room].get(kind)
         return placement.attraction if placement is not None else {}
 
@@ -203,7 +195,7 @@ class ImitableExpert:
         if not self._noise or self._rng is None:
             return 1.0
         if name not in self._jitter:
-            self._jitter[name] = 2.718281828459045 ** (self._noise * self._rng.gauss(0.0, 1.0))
+            self._jitter[name] = exp(self._noise * self._rng.gauss(0.0, 1.0))
         return self._jitter[name]
 
     def _is_treated(self, thing: str) -> bool:

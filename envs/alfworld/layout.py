@@ -21,7 +21,7 @@ from envrl.envs.alfworld.rooms import (
     SHARED_SPOTS,
     SPARE,
 )
-from envrl.envs.alfworld.tables import weighted
+from envrl.envs.alfworld.tables import mean, weighted
 
 #: rooms of each kind that training games share, and that held-out games share
 SEEN_ROOMS, UNSEEN_ROOMS = 4096, 512
@@ -138,7 +138,7 @@ def _draw_counts(kind: str, rng: Random, low: int, high: int) -> dict[str, int]:
             if not counts[name]:
                 del counts[name]
     elif total < low:
-        more = {name: shares[name].mean() for name in SPARE if name in shares}
+        more = {name: mean(shares[name]) for name in SPARE if name in shares}
         for _ in range(low - total + margin):
             name = weighted(more).draw(rng)
             counts[name] = counts.get(name, 0) + 1

@@ -71,18 +71,18 @@ class Memory:
             self._know((match.group(1),))
             self.closed.add(match.group(1))
             self.opened.discard(match.group(1))
-        if (match := _TAKEN.fullmatch(observation)) is not None:
-            thing, where = match.groups()
+        if (taken := _TAKEN.fullmatch(observation)) is not None:
+            thing, where = taken.groups()
             self.holding = thing
             if thing in self.contents.get(where, ()):
                 self.contents[where].remove(thing)
-        elif (match := _PUT.fullmatch(observation)) is not None:
-            thing, where = match.groups()
+        elif (put := _PUT.fullmatch(observation)) is not None:
+            thing, where = put.groups()
             self.holding = None
             if where in self.contents:
                 self.contents[where].append(thing)
-        elif (match := _TREATED.fullmatch(observation)) is not None:
-            done, thing, _ = match.groups()
+        elif (treated := _TREATED.fullmatch(observation)) is not None:
+            done, thing, _ = treated.groups()
             states = self.treated.setdefault(thing, set())
             states.add(done)
             states.discard({"heat": "cool", "cool": "heat"}.get(done, ""))

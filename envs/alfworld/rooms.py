@@ -4,6 +4,8 @@ Types are ALFRED's, in lower case. The numbers are counts over the 108 floor pla
 released games; `tests/envs/alfworld/test_generator.py` compares generated games with the originals.
 """
 
+from collections.abc import Set
+
 from envrl.envs.alfworld.tables import Weighted, parse_counts, read_table, words
 
 KINDS = ("kitchen", "livingroom", "bedroom", "bathroom")
@@ -187,3 +189,16 @@ towelholder: 0 70 30
 
 #: every receptacle type of any room
 RECEPTACLES = frozenset(name for counts in RECEPTACLE_COUNTS.values() for name in counts)
+
+#: receptacle types that occur in one kind of room only
+_TELLING = {
+    "kitchen": words("coffeemachine fridge microwave stoveburner toaster"),
+    "bathroom": words("bathtubbasin handtowelholder toilet toiletpaperhanger towelholder"),
+    "bedroom": words("bed laundryhamper"),
+    "livingroom": words("coffeetable ottoman sofa tvstand"),
+}
+
+
+def kind_of_room(receptacles: Set[str]) -> str:
+    """The kind of room that a set of receptacle types suggests; "livingroom" where nothing tells."""
+    return next((kind for kind, telling in _TELLING.items() if telling & receptacles), "livingroom")

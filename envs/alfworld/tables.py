@@ -32,9 +32,11 @@ class Weighted(Generic[T]):
         sums = self._sums
         return self.items[min(bisect_right(sums, rng.random() * self._total), len(sums) - 1)]
 
-    def mean(self) -> float:
-        """Expected value; the outcomes must be numbers."""
-        return sum(float(x) * w for x, w in zip(self.items, self.weights, strict=True)) / self._total  # type: ignore[arg-type]
+
+def mean(counts: Weighted[int]) -> float:
+    """Expected value of a distribution of numbers."""
+    pairs = zip(counts.items, counts.weights, strict=True)
+    return sum(number * weight for number, weight in pairs) / sum(counts.weights)
 
 
 def below(rng: Random, n: int) -> int:
