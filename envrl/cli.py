@@ -87,14 +87,15 @@ def _dispatch(words: list[str], commands: Mapping[str, Command]) -> int:
     if name is None:
         return _unknown(words, commands)
     command = commands[name]
-    config, code = _parse(_load(command.config), f"envrl {name}", words[len(name.split()) :])
+    config, code = parse_options(load(command.config), f"envrl {name}", words[len(name.split()) :])
     if config is None:
         return code
-    result = _load(command.run)(config)
+    result = load(command.run)(config)
     return result if type(result) is int else DONE
 
 
-def _load(place: str) -> Any:
+def load(place: str) -> Any:
+    """What stands at ``module:name``."""
     module, _, name = place.partition(":")
     return getattr(importlib.import_module(module), name)
 
@@ -125,8 +126,17 @@ def _overview(prefix: str, commands: Mapping[str, Command]) -> str:
     )
 
 
-def _parse(config: Any, prog: str, words: list[str]) -> tuple[Any, int]:
-    """(the options, 0), or (None, exit code) where tyro has printed help or refused."""
+def parse_options(config: Any, prog: str, words: list[str]) -> tuple[Any, int]:
+    """Read the words of a command into its dataclass.
+
+    Args:
+        config: the dataclass.
+        prog: how the command is called in messages.
+        words: what follows the command's name.
+
+    Returns:
+        (the options, 0), or (None, exit code) where help was asked for or the words were refused.
+    """
     import tyro
 
     from envrl.commands.environment import kwargs_rule

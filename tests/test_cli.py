@@ -4,12 +4,11 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from importlib import import_module
 
 import pytest
 
 from envrl import __version__
-from envrl.cli import COMMANDS, Command, main
+from envrl.cli import COMMANDS, Command, load, main
 from envrl.envs.errors import DataNotFound
 
 
@@ -18,11 +17,6 @@ def envrl(*words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "envrl", *words], input=stdin, capture_output=True, text=True, timeout=120
     )
-
-
-def load(place: str) -> object:
-    module, _, name = place.partition(":")
-    return getattr(import_module(module), name)
 
 
 @pytest.mark.parametrize("name", COMMANDS)

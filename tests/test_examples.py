@@ -1,0 +1,50 @@
+"""Every example runs, is short, and prints what it promises."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+#: arguments that keep a run short, and what its output must hold
+RUNS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "random_agent.py": (("--episodes", "5"), ("EnvRL/ALFWorld-v0: solved ", " of 5 episodes in ")),
+    "swap_games.py": (("--episodes", "5"), ("generated, held-out rooms", "in/on")),
+}
+
+
+def run(example: str, *words: str, cwd: Path) -> str:
+    result = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / example), *words],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        timeout=300,
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_an_example_fits_on_a_screen_and_says_how_to_run_it(path: Path) -> None:
+    text = path.read_text()
+    assert len(text.splitlines()) < 80
+    assert f"python examples/{path.name}" in text
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_an_example_runs(path: Path, tmp_path: Path) -> None:
+    words, promised = RUNS.get(path.name, ((), ()))
+    shown = run(path.name, *words, cwd=tmp_path)
+    assert shown.strip()
+    for text in promised:
+        assert text in shown
+
+
+@pytest.mark.shared
+def test_swapping_to_official_games(shared_data: Path, tmp_path: Path) -> None:
+    archive = shared_data / "alfworld" / "valid_seen.tar.xz"
+    shown = run("swap_games.py", "--episodes", "2", "--games", str(archive), cwd=tmp_path)
+    assert shown.splitlines()[-1].startswith("official, valid_seen")
