@@ -1,8 +1,7 @@
 """Procedural ALFWorld games: rooms, objects and tasks that resemble the released games, without any download.
 
->>> game = generate_game("procedural/pick_heat_then_place_in_recep/7")
->>> game.goal.task_type, game.goal.object_type in HEATABLE
-('pick_heat_then_place_in_recep', True)
+>>> generate_game("procedural/pick_heat_then_place_in_recep/7").sentence
+'heat some plate and put it in countertop.'
 
 A game is a pure function of its ``task_id`` and the difficulty, the same in every process and on every Python
 version. Each game can be won: what the goal names is in reach, and so are the appliance and the target.

@@ -1,5 +1,6 @@
 """Procedural games: ids, determinism, the hold-out, solvability, and likeness to the released games."""
 
+import doctest
 import json
 import os
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from envrl.envs.alfworld import generator, goals
 from envrl.envs.alfworld.engine import initial_state, intro, is_won, step
 from envrl.envs.alfworld.game import TASK_TYPES, Game, bits
 from envrl.envs.alfworld.generator import Difficulty, ProceduralTasks, generate_game
@@ -162,6 +164,10 @@ def test_games_are_the_same_in_every_process_and_under_every_hash_seed():
         for seed in ("1", "4242")
     }
     assert len(digests) == 1
+
+
+def test_the_examples_in_the_docstrings_hold():
+    assert doctest.testmod(generator).failed == doctest.testmod(goals).failed == 0
 
 
 def test_a_game_does_not_depend_on_the_games_made_before_it():
