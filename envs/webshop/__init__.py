@@ -1,0 +1,1 @@
+"""WebShop: shopping on a simulated web shop by search and clicks, without Java or a server."""
