@@ -4,6 +4,7 @@ import doctest
 import re
 import shlex
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,26 +14,28 @@ from envrl.cli import COMMANDS, load, parse_options
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+#: a comment above a block says that it is not run and why, or that it needs a package that is not always there
 FENCE = re.compile(
-    r"^(?P<comment><!-- not run: .+ -->\n)?```(?P<language>\w*)\n(?P<text>.*?)^```$", re.M | re.S
+    r"^(?:<!-- (?:(?P<reason>not run: .+)|needs (?P<package>\w+)) -->\n)?"
+    r"```(?P<language>\w*)\n(?P<text>.*?)^```$",
+    re.M | re.S,
 )
 LINK = re.compile(r"\]\((?!https?://|#)([^)#]+)")
 
 
 class Block(NamedTuple):
-    """A fenced block. ``not_run``: a comment above it gives the reason why it is not run."""
-
     language: str
     text: str
     line: int
-    not_run: bool
+    runs: bool
 
 
 def blocks(path: Path) -> Iterator[Block]:
     page = path.read_text()
     for found in FENCE.finditer(page):
         line = page.count("\n", 0, found.start("text"))
-        yield Block(found["language"], found["text"], line, found["comment"] is not None)
+        runs = not found["reason"] and (not found["package"] or find_spec(found["package"]) is not None)
+        yield Block(found["language"], found["text"], line, runs)
 
 
 def page_id(path: Path) -> str:
@@ -46,7 +49,7 @@ def test_python_of_a_page_runs_from_top_to_bottom(
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": "__main__"}
     for block in blocks(path):
-        if block.language != "python" or block.not_run:
+        if block.language != "python" or not block.runs:
             continue
         if ">>>" in block.text:
             test = doctest.DocTestParser().get_doctest(block.text, names, path.name, str(path), block.line)
@@ -62,7 +65,7 @@ def test_python_of_a_page_runs_from_top_to_bottom(
 @pytest.mark.parametrize("path", PAGES, ids=page_id)
 def test_commands_of_a_page_exist_and_take_these_options(path: Path) -> None:
     for block in blocks(path):
-        if block.language not in ("console", "bash", "sh") or block.not_run:
+        if block.language not in ("console", "bash", "sh") or not block.runs:
             continue
         for line in block.text.replace("\\\n", " ").splitlines():
             words = shlex.split(line.removeprefix("$ "), comments=True)
