@@ -5,9 +5,6 @@ Official files (`envrl.envs.webshop.official`) and the generator of synthetic ca
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
-
-_NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +32,7 @@ class Product:
         description: a paragraph, possibly empty.
         bullets: features, possibly one empty text.
         category: one of the shop's five departments: beauty, electronics, fashion, garden, grocery.
-        product_category: the path in the shop's tree, segments joined by ``›``.
+        product_category: the path in the shop's tree, segments joined by U+203A between blanks.
         query: the search under which it was found, lower case: what kind of thing it is.
         attributes: short properties such as ``machine washable``; ``("DUMMY_ATTR",)`` where none are known.
         options: name of an option -> its values in order; names and values in lower case.
@@ -61,7 +58,7 @@ class Product:
     options: Mapping[str, tuple[str, ...]]
     pricing: tuple[float, ...]
     image: str = ""
-    option_images: Mapping[str, str] = field(default=_NOTHING)
+    option_images: Mapping[str, str] = field(default_factory=dict)
     instruction: str | None = None
     instruction_attributes: tuple[str, ...] = ()
     human_instructions: tuple[HumanInstruction, ...] = ()
