@@ -14,7 +14,7 @@ from envrl.cli import COMMANDS, load, parse_options
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-#: a comment above a block says that it is not run and why, or that it needs a package that is not always there
+#: a comment above a block says why it is not run, or which package it needs that is not always there
 FENCE = re.compile(
     r"^(?:<!-- (?:(?P<reason>not run: .+)|needs (?P<package>\w+)) -->\n)?"
     r"```(?P<language>\w*)\n(?P<text>.*?)^```$",
