@@ -54,6 +54,11 @@ class GameCache:
                 self._games.popitem(last=False)
         return game
 
+    def clear(self) -> None:
+        """Forget all games."""
+        with self._lock:
+            self._games.clear()
+
 
 #: group rollouts reset many environments to the same task: it is parsed or generated once
 _GAMES = GameCache()
@@ -114,3 +119,8 @@ class ProceduralLibrary:
 def kept_game(key: Any, build: Callable[[], Game]) -> Game:
     """The game under ``key`` from the process-wide cache, built where it is not kept."""
     return _GAMES.get(key, build)
+
+
+def forget_games() -> None:
+    """Empty the process-wide cache: the next resets parse or generate their games again."""
+    _GAMES.clear()

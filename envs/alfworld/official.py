@@ -8,6 +8,7 @@ import json
 import os
 import threading
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Protocol
@@ -163,6 +164,12 @@ def _game_files(folder: Path) -> list[tuple[str, int, int]]:
     return found
 
 
+@lru_cache(maxsize=64)
+def _task_ids(source: Source, split: str, task_types: tuple[str, ...]) -> tuple[str, ...]:
+    """Ids of a split; cached because thousands of ids would outweigh all else that an environment holds."""
+    return tuple(f"{split}/{name}" for name, kind in source.games(split) if kind in task_types)
+
+
 class OfficialLibrary:
     """One split of a `Source` as a `GameLibrary`.
 
@@ -173,13 +180,10 @@ class OfficialLibrary:
     def __init__(self, path: Path, source: Source, split: str, task_types: Sequence[str] | None) -> None:
         self._path, self._source = path, source
         wanted = check_task_types(task_types)
-        games = source.games(split)
-        self._ids = tuple(f"{split}/{name}" for name, kind in games if kind in wanted)
+        self._ids = _task_ids(source, split, wanted)
         if not self._ids:
-            left_out = source.left_out(split)
-            reason = (
-                f"{len(games)} playable games of split {split!r}, {left_out} unsolvable or unsupported ones"
-            )
+            others, left_out = len(source.games(split)), source.left_out(split)
+            reason = f"{others} playable games of other types and {left_out} unsolvable or unsupported ones"
             raise DataNotFound(
                 f"expected games of {list(wanted)} under {split}/<task>/<trial>/{_GAME_FILE} in {path}, "
                 f"found {reason}; {_DOWNLOAD}"
@@ -229,6 +233,13 @@ class OfficialLibrary:
 #: Opened folders and archives by path and state, so that many environments of a process share one index.
 _SOURCES: dict[tuple[Any, ...], Source] = {}
 _SOURCES_LOCK = threading.Lock()
+
+
+def forget_sources() -> None:
+    """Close all folders and archives; the next opening reads their indexes again."""
+    with _SOURCES_LOCK:
+        _SOURCES.clear()
+    _task_ids.cache_clear()
 
 
 def locate(games: str) -> Path:

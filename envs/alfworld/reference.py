@@ -47,7 +47,7 @@ def _exclusively() -> Iterator[None]:
             sys.argv = argv
 
 
-def _new_stack() -> Any:
+def new_stack() -> Any:
     """alfworld's wrapper, which gives things their names, around textworld's environment for PDDL games."""
     with _exclusively():
         try:
@@ -94,7 +94,7 @@ class ReferencePlay:
     ) -> None:
         self.game = game
         self.syntax = syntax
-        self._env: Any = _new_stack() if before is None else before._env
+        self._env: Any = new_stack() if before is None else before._env
         with _exclusively():
             self._env.load({**source, "grammar": reworded(source["grammar"], syntax)})
         self._begin()

@@ -12,7 +12,7 @@ import pytest
 
 from envrl.envs.alfworld import official
 from envrl.envs.alfworld.gamepack import GamePack, cache_folder
-from envrl.envs.alfworld.official import OfficialLibrary, open_official
+from envrl.envs.alfworld.official import OfficialLibrary, forget_sources, open_official
 from envrl.envs.errors import DataNotFound, InvalidData, InvalidTask
 
 pytestmark = pytest.mark.shared
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.shared
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An empty cache folder, and no source left open by another test."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(official, "_SOURCES", {})
+    forget_sources()
     yield tmp_path / "cache"
 
 
@@ -93,7 +93,7 @@ def test_a_second_opening_reads_the_index_only(
     def unexpected(*_: Any) -> Any:
         raise AssertionError("read a game while opening")
 
-    monkeypatch.setattr(official, "_SOURCES", {})
+    forget_sources()
     monkeypatch.setattr(official, "read_game_json", unexpected)
     monkeypatch.setattr(GamePack, "_build", unexpected)
     for path, task_ids in first.items():
@@ -126,7 +126,7 @@ def test_a_damaged_cache_is_built_anew(
         before = open_official(str(path), "valid_seen")
         for cache in cache_folder().iterdir():
             cache.write_bytes(damage(cache.read_bytes()))
-        monkeypatch.setattr(official, "_SOURCES", {})
+        forget_sources()
         after = open_official(str(path), "valid_seen")
         assert after.task_ids() == before.task_ids()
         assert [after.game_file(task_id) for task_id in after.task_ids()]
