@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from hashlib import blake2b
+from hashlib import blake2b, shake_128
+from itertools import chain, islice
 from typing import Any
 
 from envrl.envs.alfworld.game import OBJECT_STATES, OBJECT_TRAITS, TASK_TYPES, Game, Goal
@@ -12,24 +13,12 @@ Facts = Mapping[str, Iterable[tuple[str, ...]]]
 
 #: modulus of the state key, a Mersenne prime (see `envrl.envs.alfworld.state`)
 KEY_PRIME = 2**127 - 1
-#: the predicates that make a game, besides canContain; files hold others (what was looked at, costs)
-_PREDICATES = (
-    *("atlocation", "holds", "receptacletype", "receptacleatlocation", "openable", "opened"),
-    *("objecttype", "objectatlocation", "inreceptacle", "inreceptacleobject", "isreceptacleobject"),
-    *OBJECT_TRAITS,
-    *("is" + name for name in OBJECT_STATES),
-)
 #: what the PDDL goal asks of the object besides its type
 _TRAIT_OF_GOAL = {
     "pick_clean_then_place_in_recep": "cleanable",
     "pick_heat_then_place_in_recep": "heatable",
     "pick_cool_then_place_in_recep": "coolable",
 }
-
-
-def key_number(text: str) -> int:
-    """A number for a name, the same in every process, that looks random below `KEY_PRIME`."""
-    return int.from_bytes(blake2b(text.encode(), digest_size=16).digest(), "big") % KEY_PRIME
 
 
 def build_game(facts: Facts, task_id: str, goal: Goal, sentence: str, walkthrough: tuple[str, ...]) -> Game:
@@ -47,16 +36,16 @@ def build_game(facts: Facts, task_id: str, goal: Goal, sentence: str, walkthroug
     except ValueError as error:
         raise InvalidData(f"game {task_id}: a fact with too many or too few arguments ({error})") from None
     can_contain, containment = _containment(frozenset(facts.get("cancontain", ())))
-    static = sorted({" ".join((name, *row)) for name in _PREDICATES for row in rows.get(name, ())})
+    text = repr([goal, sentence, containment, sorted(fields.items())])
     return Game(
         task_id=task_id,
         goal=goal,
         sentence=sentence,
         walkthrough=walkthrough,
         can_contain=can_contain,
-        base_key=key_number("\n".join((*static, containment, goal.task_type, sentence))),
         **fields,
         **_lookups(goal, fields),
+        **_keys(text, fields),
     )
 
 
@@ -93,7 +82,7 @@ def _entities(rows: Mapping[str, tuple[tuple[str, ...], ...]]) -> dict[str, Any]
     object_type: dict[str, str] = dict(rows.get("objecttype", ()))  # type: ignore[arg-type] # two columns
     receptacle_type: dict[str, str] = dict(rows.get("receptacletype", ()))  # type: ignore[arg-type]
     place: dict[str, str] = dict(rows.get("receptacleatlocation", ()))  # type: ignore[arg-type]
-    names = _names(sorted({entity for group in rows.values() for row in group for entity in row}))
+    names = _names(sorted(set(chain.from_iterable(chain.from_iterable(rows.values())))))
     objects, receptacles = _objects(rows, object_type), tuple(sorted(place))
     locations = tuple(sorted({start, *place.values(), *(at for _, at in rows.get("objectatlocation", ()))}))
     index = {at: i for i, at in enumerate(locations)}
@@ -180,7 +169,20 @@ def _lookups(goal: Goal, fields: Mapping[str, Any]) -> dict[str, Any]:
             r for r, kind in enumerate(fields["receptacle_types"]) if kind == goal.target_type
         ),
         "go_to": tuple(tuple([command for command, place in commands if place != i]) for i in here),
-        "object_keys": tuple(map(key_number, fields["objects"])),
-        "receptacle_keys": tuple(map(key_number, fields["receptacles"])),
-        "location_keys": tuple(map(key_number, fields["locations"])),
     }
+
+
+def numbers(text: str, count: int) -> list[int]:
+    """Numbers below `KEY_PRIME` drawn from a text, the same in every process (SHAKE-128)."""
+    stream = shake_128(text.encode()).digest(16 * count)
+    return [int.from_bytes(stream[i : i + 16], "big") % KEY_PRIME for i in range(0, 16 * count, 16)]
+
+
+def _keys(text: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The numbers that the state key is made of: one for the game, one for each of its entities."""
+    sizes = {name: len(fields[name + "s"]) for name in ("object", "receptacle", "location")}
+    drawn = iter(numbers(text, 1 + sum(sizes.values())))
+    keys: dict[str, Any] = {"base_key": next(drawn)}
+    for name, size in sizes.items():
+        keys[name + "_keys"] = tuple(islice(drawn, size))
+    return keys

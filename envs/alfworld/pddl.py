@@ -6,6 +6,7 @@ facts, the goal and that sentence are read here; the rules themselves live in `e
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
@@ -13,7 +14,6 @@ from typing import Any
 from envrl.envs.alfworld.game import TASK_TYPES, Game, Goal
 from envrl.envs.errors import InvalidData
 
-_FACT = re.compile(r"\((\w+)((?:\s+[\w\-]+)*)\s*\)")
 _TYPED = re.compile(r"objecttype \?\w+ (\w+?)type\b")
 _RECEPTACLE_TYPED = re.compile(r"receptacletype \?\w+ (\w+?)type\b")
 #: the goal sentence in a text grammar (inside a JSON string, hence the escapes)
@@ -61,32 +61,35 @@ def goal_sentence(grammar: str, task_id: str) -> str:
 
 def parse_problem(problem: str, sentence: str, walkthrough: Iterable[str], task_id: str) -> Game:
     """A game from the text of its PDDL problem, its goal sentence and its walkthrough (see `parse_game`)."""
-    problem = problem.lower()
-    start, end = problem.find("(:init"), problem.find("(:goal")
+    start, end = problem.find("(:init"), problem.rfind("(:goal")
     if not 0 <= start < end:
         raise InvalidData(f"game {task_id}: the PDDL problem has no (:init ...) followed by (:goal ...)")
-    facts = _facts(problem[start:end])
+    facts = _facts(problem[start + len("(:init") : end].lower())
     commands = tuple(_in_0_4_wording(command) for command in walkthrough)
-    goal = parse_goal(problem[end:], task_id)
+    goal = parse_goal(problem[end:].lower(), task_id)
     return Game.from_facts(facts, task_id=task_id, goal=goal, sentence=sentence, walkthrough=commands)
 
 
 def _facts(init: str) -> dict[str, Iterable[tuple[str, ...]]]:
-    """The facts of a lower-case ``(:init ...)``, by predicate."""
-    facts: dict[str, list[tuple[str, ...]]] = {}
+    """The facts between ``(:init`` and ``(:goal``, by predicate."""
+    facts: defaultdict[str, list[tuple[str, ...]]] = defaultdict(list)
     # Half of an official game are its canContain facts, in one block that many games share.
     first, last = init.find(_CONTAIN), init.find(")", max(init.rfind(_CONTAIN), 0)) + 1
     block = init[first:last]
     apart = first >= 0 and block.count("(") == block.count(_CONTAIN)
     for text in (init[:first], init[last:]) if apart else (init,):
-        for predicate, arguments in _FACT.findall(text):
-            facts.setdefault(predicate, []).append(tuple(arguments.split()))
+        # The words of each innermost pair of brackets; costs and other numbers stand outside of them.
+        for piece in text.split(")"):
+            words = piece[piece.rfind("(") + 1 :].split()
+            if words:
+                facts[words[0]].append(tuple(words[1:]))
     return {**facts, "cancontain": _contain_block(block)} if apart else {**facts}
 
 
 @lru_cache(maxsize=256)
 def _contain_block(block: str) -> frozenset[tuple[str, ...]]:
-    return frozenset(tuple(arguments.split()) for _, arguments in _FACT.findall(block))
+    pieces = (piece.split() for piece in block.replace("(", " ").split(")"))
+    return frozenset(tuple(words[1:]) for words in pieces if words)
 
 
 def task_type_of(problem: str, task_id: str) -> str:

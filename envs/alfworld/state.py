@@ -1,25 +1,20 @@
 """The changing part of a game: plain integers, cheap to copy, with a digest kept up to date by every change.
 
 The digest (`state_key`) is a sum over the facts that hold, modulo the prime 2**127 - 1; a fact's term is the
-product of a constant for its predicate and one number for each entity in it, all taken from BLAKE2b of their
-names. Two different sets of facts are two different polynomials of degree three in these numbers, so they
-collide with a probability of about 2**-125, in every process and under every hash seed alike.
+product of a constant for its predicate and one number for each entity in it, all drawn from SHAKE-128 of the
+game's facts. Two different sets of facts are two different polynomials of degree three in these numbers, so
+they collide with a probability of about 2**-125, in every process and under every hash seed alike.
 """
 
 from dataclasses import dataclass
 
-from envrl.envs.alfworld.facts import KEY_PRIME, key_number
+from envrl.envs.alfworld.facts import KEY_PRIME, numbers
 from envrl.envs.alfworld.game import OBJECT_STATES, Game, bits
 
-
-def _constant(predicate: str) -> int:
-    return key_number(f"predicate {predicate}")
-
-
-AT, HOLDS, OPENED, INSIDE, LYING, TAKEN = map(
-    _constant, ("at", "holds", "opened", "inside", "lying", "taken")
+_PREDICATES = ("at", "holds", "opened", "inside", "lying", "taken", *OBJECT_STATES)
+AT, HOLDS, OPENED, INSIDE, LYING, TAKEN, HOT, COOL, CLEAN, SLICED, TOGGLED = numbers(
+    "predicates of the state key", len(_PREDICATES)
 )
-HOT, COOL, CLEAN, SLICED, TOGGLED = map(_constant, OBJECT_STATES)
 
 
 @dataclass(slots=True)
