@@ -98,7 +98,7 @@ def generate_game(
             if _place_targets(goal, room, contents, rng, difficulty.hidden):
                 _place_clutter(goal, room, contents, rng, difficulty.clutter)
                 return Game.from_facts(
-                    contents.facts(goal), task_id=task_id, goal=goal, sentence=sentence(goal, rng)
+                    contents.facts(), task_id=task_id, goal=goal, sentence=sentence(goal, rng)
                 )
     raise ValueError(
         f"no room with {difficulty.receptacles} receptacles suits {task_type}; give a wider range"
@@ -151,7 +151,7 @@ class _Contents:
         self.types.append((made, name))
         return made
 
-    def facts(self, goal: Goal) -> dict[str, list[tuple[str, ...]]]:
+    def facts(self) -> dict[str, list[tuple[str, ...]]]:
         """The initial facts in the form that `Game.from_facts` takes."""
         room, types = self.room, self.types
         present = {name for _, name in types}
@@ -230,10 +230,9 @@ def _place_clutter(goal: Goal, room: Room, contents: _Contents, rng: Random, clu
         inside, beside = placement.inside.draw(rng), placement.beside.draw(rng)
         if clutter != 1.0:
             inside = int(inside * clutter + rng.random())
-        if inside and name not in (goal.object_type, goal.target_type):
-            chances = contents.chances(placement.attraction)
-            for _ in range(inside if chances is not None else 0):
-                assert chances is not None
+        asked_for = name in (goal.object_type, goal.target_type)
+        if inside and not asked_for and (chances := contents.chances(placement.attraction)) is not None:
+            for _ in range(inside):
                 contents.put(name, chances)
         for _ in range(beside):
             contents.drop(name, spots)
