@@ -34,6 +34,9 @@ _GAME_FILE = "game.tw-pddl"
 class Source(Protocol):
     """Games on disk."""
 
+    def __hash__(self) -> int:
+        """By identity: one object is one opening."""
+
     def games(self, split: str) -> Sequence[tuple[str, str]]:
         """(``<task>/<trial>``, task type) of the playable games of a split, sorted."""
 

@@ -15,6 +15,7 @@ import envrl  # noqa: F401 - registers the ids
 from envrl.envs.alfworld.env import ALFWorldEnv
 from envrl.envs.alfworld.game import TASK_TYPES
 from envrl.envs.errors import DataNotFound, InvalidTask, NoExpert
+from envrl.envs.testing import check_text_env
 
 TASK = "procedural/pick_heat_then_place_in_recep/5"
 
@@ -35,6 +36,20 @@ def test_registered_with_its_limit_and_checked_by_gymnasium() -> None:
     env = gymnasium.make("EnvRL/ALFWorld-v0")
     assert env.spec is not None and env.spec.max_episode_steps == 50
     check_env(env.unwrapped, skip_render_check=True)
+
+
+@pytest.mark.parametrize(
+    "kwargs", [{}, {"action_syntax": "0.3", "feedback": "explain", "split": "valid_unseen"}]
+)
+def test_keeps_the_contract(kwargs: dict[str, Any]) -> None:
+    found = check_text_env("EnvRL/ALFWorld-v0", kwargs=kwargs, vectors="quick")
+    assert not found.skipped
+
+
+@pytest.mark.shared
+def test_keeps_the_contract_with_official_games(shared_data: Path) -> None:
+    archive = str(shared_data / "alfworld" / "valid_seen.tar.xz")
+    check_text_env("EnvRL/ALFWorld-v0", kwargs={"games": archive, "split": "valid_seen"}, vectors="quick")
 
 
 def test_an_episode_won_by_the_expert() -> None:
