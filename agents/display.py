@@ -72,7 +72,7 @@ class Display:
 
     def say(self, text: str) -> None:
         """One line that stays."""
-        self.console.print(text, highlight=False)
+        self.console.print(text, highlight=False, soft_wrap=True)
 
     @contextmanager
     def stage(self, title: str, total: int, done: int = 0) -> Iterator[Bar]:

@@ -6,7 +6,8 @@ states and logits at chosen positions.
 
 import inspect
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from transformers import (
     PreTrainedTokenizerBase,
     PreTrainedTokenizerFast,
 )
+from transformers.utils import logging as transformers_logging
 
 from envrl.agents.tokenizer import SPECIAL_TOKENS, train_tokenizer
 from envrl.envs.errors import DataNotFound
@@ -100,8 +102,21 @@ class LanguageModel:
 
     def save(self, folder: Path) -> None:
         """Write model (safetensors) and tokenizer in the Hugging Face layout."""
-        self.model.save_pretrained(folder)
-        self.tokenizer.save_pretrained(folder)
+        with _no_progress_bars():
+            self.model.save_pretrained(folder)
+            self.tokenizer.save_pretrained(folder)
+
+
+@contextmanager
+def _no_progress_bars() -> Iterator[None]:
+    """Transformers draws a bar for every save and load; a trainer does many and has a display of its own."""
+    shown = transformers_logging.is_progress_bar_enabled()
+    transformers_logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            transformers_logging.enable_progress_bar()
 
 
 def build_tiny(texts: Iterable[str], config: TinyConfig | None = None, seed: int = 0) -> LanguageModel:
@@ -136,8 +151,9 @@ def load_model(path: str) -> LanguageModel:
         DataNotFound: the folder or hub name cannot be loaded.
     """
     try:
-        model = AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32)
-        tokenizer = AutoTokenizer.from_pretrained(path)
+        with _no_progress_bars():
+            model = AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32)
+            tokenizer = AutoTokenizer.from_pretrained(path)
     except (OSError, ValueError) as error:
         reason = str(error).strip().splitlines()[0]
         raise DataNotFound(

@@ -64,7 +64,8 @@ def policy_update(
         lm: the model that learns.
         reference: the policy that the divergence is measured from, or None.
         optimizers: stepped once a minibatch.
-        samples: the rollout; episodes without information cost no policy forward.
+        samples: the rollout; episodes whose advantages are all 0 cost no policy forward, and a minibatch of
+            such episodes makes no step unless the objectives are uncapped.
         recorded: episodes of other policies, for the objectives.
         format: tokens of an episode.
         config: settings of the run.
@@ -81,8 +82,8 @@ def policy_update(
     for part in (order[i :: config.minibatches] for i in range(config.minibatches)):
         chosen = [samples[i] for i in part]
         informative = [s for s in chosen if s.informative]
-        if not informative:
-            continue
+        if not informative and (config.aux_cap or not aux_factor):
+            continue  # no policy gradient, so a capped objective has none either
         count = sum(len(s.tokens.decisions) for s in chosen)
         metrics = _policy_gradient(lm, reference, informative, count, config)
         gradients = take_gradients(optimizers.parameters)
@@ -143,7 +144,7 @@ def _policy_gradient(
             totals["policy/entropy"] += float(entropy.sum())
             totals["policy/clipped"] += float(((logprobs - old).exp() - 1).abs().gt(config.clip).sum())
         decisions += len(old)
-    return {key: value / (count if key == "loss/policy" else decisions) for key, value in totals.items()}
+    return {key: value / max(count if key == "loss/policy" else decisions, 1) for key, value in totals.items()}
 
 
 def _objective_gradient(
