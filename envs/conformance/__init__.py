@@ -1,0 +1,1 @@
+"""The checks behind `envrl.envs.testing.check_text_env`."""
