@@ -139,8 +139,11 @@ def measure_reference(kwargs: dict[str, Any], episodes: Episodes) -> dict[str, f
 
 
 def resident_mb() -> float:
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+    """Memory of this process that is in use; not a number where there is no /proc."""
+    statm = Path("/proc/self/statm")
+    if not statm.exists():
+        return float("nan")
+    return int(statm.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
 def hold_environments(kwargs: dict[str, Any], count: int, engine: str) -> None:

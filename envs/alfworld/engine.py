@@ -7,7 +7,8 @@
 game.
 """
 
-from envrl.envs.alfworld.actions import CLEANERS, COOLERS, HEATERS, KNIVES, Action, carry_out, parse_action
+from envrl.envs.alfworld.actions import CLEANERS, COOLERS, HEATERS, KNIVES, carry_out
+from envrl.envs.alfworld.commands import Action, parse_action
 from envrl.envs.alfworld.game import Game, bits
 from envrl.envs.alfworld.state import State, initial_state, state_key
 from envrl.envs.alfworld.text import NOTHING_HAPPENS, ActionSyntax, intro

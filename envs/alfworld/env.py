@@ -14,10 +14,9 @@ from envrl.envs.alfworld.library import GameLibrary, ProceduralLibrary
 from envrl.envs.alfworld.official import open_official
 from envrl.envs.alfworld.play import NativePlay, Play, classify, digest
 from envrl.envs.alfworld.reference import ReferencePlay
+from envrl.envs.alfworld.sources import SPLITS
 from envrl.envs.alfworld.text import ActionSyntax
 from envrl.envs.core import ActionStatus, StepResult, TextEnv
-
-SPLITS = ("train", "valid_seen", "valid_unseen")
 
 
 class Hidden(NamedTuple):

@@ -4,7 +4,8 @@ The reasons never tell more than a person in the room could know: what lies in a
 hidden.
 """
 
-from envrl.envs.alfworld.actions import CLEANERS, COOLERS, HEATERS, KNIVES, Action
+from envrl.envs.alfworld.actions import CLEANERS, COOLERS, HEATERS, KNIVES
+from envrl.envs.alfworld.commands import Action
 from envrl.envs.alfworld.game import Game
 from envrl.envs.alfworld.state import State
 from envrl.envs.alfworld.text import ActionSyntax

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from envrl.envs.alfworld.pddl import TASK_LINE, goal_sentence, task_type_of
-from envrl.envs.errors import InvalidData
+from envrl.envs.errors import DataNotFound, InvalidData
 
 #: raise when what is written below changes
 FORMAT = 1
@@ -159,6 +159,10 @@ class GamePack:
             self._build()
 
     def _build(self) -> None:
+        if not self._archive.is_file():
+            raise DataNotFound(
+                f"expected the games of {self._archive}, found that the file is gone; put it back"
+            )
         made_from = fingerprint(self._archive)
         shared: dict[str, int] = {}
         index: dict[str, list[list[Any]]] = {}

@@ -5,7 +5,8 @@ methods.
 from typing import Any, Protocol
 
 from envrl.envs.alfworld import text
-from envrl.envs.alfworld.actions import carry_out, parse_action
+from envrl.envs.alfworld.actions import carry_out
+from envrl.envs.alfworld.commands import parse_action
 from envrl.envs.alfworld.engine import admissible, is_won
 from envrl.envs.alfworld.explain import why_not
 from envrl.envs.alfworld.game import Game

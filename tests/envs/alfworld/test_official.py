@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from envrl.envs.alfworld import official
+from envrl.envs.alfworld import sources
 from envrl.envs.alfworld.gamepack import GamePack, cache_folder
 from envrl.envs.alfworld.official import OfficialLibrary, forget_sources, open_official
 from envrl.envs.errors import DataNotFound, InvalidData, InvalidTask
@@ -94,7 +94,7 @@ def test_a_second_opening_reads_the_index_only(
         raise AssertionError("read a game while opening")
 
     forget_sources()
-    monkeypatch.setattr(official, "read_game_json", unexpected)
+    monkeypatch.setattr(sources, "read_game_json", unexpected)
     monkeypatch.setattr(GamePack, "_build", unexpected)
     for path, task_ids in first.items():
         library = open_official(path, "valid_seen")
@@ -141,6 +141,10 @@ def test_a_cache_damaged_while_it_is_in_use(folder: Path, tmp_path: Path) -> Non
     assert cache.read_bytes() == data
     cache.unlink()
     assert library.load(library.task_ids()[0]).objects
+    cache.unlink()
+    (tmp_path / "games.tar.xz").unlink()
+    with pytest.raises(DataNotFound, match=r"games\.tar\.xz"):
+        library.load(library.task_ids()[1])
 
 
 def test_without_a_writable_cache_folder_games_stay_in_memory(
