@@ -26,8 +26,8 @@ LONGEST_WORD = 255
 STOP_WORDS = frozenset(
     re.findall(
         r"\w+",
-        "a an and are as at be but by for if in into is it no not of on or such that the their then there these "
-        "they this to was will with",
+        "a an and are as at be but by for if in into is it no not of on or such that the their then there "
+        "these they this to was will with",
     )
 )
 

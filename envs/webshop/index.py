@@ -66,8 +66,12 @@ class SearchIndex:
     documents: NDArray[np.int32]
     denominators: NDArray[np.float32]
     scored_documents: int
-    _analyser: Analyser = field(default_factory=lambda: Analyser(1 << 15), repr=False, compare=False)
-    _known: dict[str, tuple[int, int, float]] = field(default_factory=dict, repr=False, compare=False)
+    _analyser: Analyser = field(
+        default_factory=lambda: Analyser(1 << 15), init=False, repr=False, compare=False
+    )
+    _known: dict[str, tuple[int, int, float]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def __len__(self) -> int:
         return len(self.asins)
@@ -175,7 +179,7 @@ class SearchIndex:
                 f"{path}: expected an index of the present products, found one of other products (the files "
                 "of the catalogue or their number have changed): delete the file, it is made anew"
             )
-        return cls(*(arrays[name] for name in ARRAYS), int(facts["scored_documents"]))
+        return cls(**arrays, scored_documents=int(facts["scored_documents"]))
 
     def __reduce__(self) -> tuple[Any, ...]:
         # caches stay behind
