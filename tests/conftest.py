@@ -3,7 +3,12 @@
 import os
 from pathlib import Path
 
+import hypothesis
 import pytest
+
+# No test may depend on how busy the machine is.
+hypothesis.settings.register_profile("envrl", deadline=None)
+hypothesis.settings.load_profile("envrl")
 
 SHARED = Path(__file__).resolve().parents[1].parent / "shared"
 
