@@ -24,6 +24,7 @@ help:  ## this list
 $(VENV)/.made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "EnvRL needs Python 3.11 or newer; found `$(PYTHON) --version`. Say which: make PYTHON=python3.12 ..." >&2; exit 2; }
+	@echo "Making $(VENV) (downloads packages: minutes the first time)"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install -q --disable-pip-version-check 'pip>=24'
 	@touch $@

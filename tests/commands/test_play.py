@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -158,9 +159,10 @@ def test_env_kwargs_and_split_reach_the_environment() -> None:
 class Terminal:
     """A person at a terminal: types, and reads the screen."""
 
-    def __init__(self, *options: str) -> None:
+    def __init__(self, *options: str, command: Sequence[str] = PLAY) -> None:
         rows, columns = 60, 160
-        self.child = pexpect.spawn(PLAY[0], [*PLAY[1:], *options], timeout=60, dimensions=(rows, columns))
+        words = [*command[1:], *options]
+        self.child = pexpect.spawn(command[0], words, timeout=60, dimensions=(rows, columns))
         self.screen = pyte.Screen(columns, rows)
         self.screen.write_process_input = self.child.send  # answers "where is the cursor?"
         self.stream = pyte.ByteStream(self.screen)
@@ -217,3 +219,19 @@ def test_ctrl_c_in_a_terminal_leaves_with_130() -> None:
     terminal.type("\x03")
     terminal.wait_for("envrl: interrupted")
     assert terminal.exit_status() == 130
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a pseudo terminal")
+def test_without_prompt_toolkit_a_terminal_reads_plain_lines() -> None:
+    code = (
+        "import sys; sys.modules['prompt_toolkit'] = None  # as if it were not installed\n"
+        "from envrl.cli import main; sys.exit(main(['play', 'alfworld', *sys.argv[1:]]))"
+    )
+    terminal = Terminal("--task-id", TASK, command=(sys.executable, "-c", code))
+    terminal.wait_for("pip install 'envrl[play]'", "> ")
+    terminal.type("look\n")
+    terminal.wait_for(
+        "> look", "You are in the middle of a room. Looking quickly around you, you see nothing."
+    )
+    terminal.type("\x04")
+    assert terminal.exit_status() == 0
