@@ -65,8 +65,8 @@ class Columns:
                 return row
         return -1
 
-    def rows_with(self, kind: str, word: str, at_most: int) -> list[int]:
-        """The first products that have ``word`` as their category, query or attribute (``kind``)."""
+    def rows_with(self, kind: str, word: str) -> list[int]:
+        """The products that have ``word`` as their category, query or attribute (``kind``)."""
         words = self.words[kind]
         if word not in words:
             return []
@@ -74,7 +74,7 @@ class Columns:
         places = np.flatnonzero(codes == words.index(word))
         if kind == "attribute":
             places = np.unique(np.searchsorted(self.attribute_ends, places, side="right"))
-        return [int(row) for row in places[:at_most]]
+        return [int(row) for row in places]
 
 
 class ColumnsBuilder:

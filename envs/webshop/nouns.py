@@ -34,17 +34,17 @@ _MEASURE = re.compile(r"\d[\d.,]*(cm|ft|g|gb|inch|k|kg|mb|tb)", re.IGNORECASE)
 _LETTER = re.compile(r"[^\W\d_]")
 _SELDOM_NOUNS = frozenset(
     """
-    a about across after against all also an and another any anytime are around as at back-up be because been
-    before behind below between both but by can compatible could designed do does down during each easily eight
-    either even ever every extremely few five for four from fully get had has have he help her here his how i
-    if imported in included includes including inspired into is it its just less made make makes many me more most
-    much must my never new nine nor not of off on once one only onto or other our out over own per powered
-    really resealable seven she should six so some still such than that the their them then there these they
+    a about across after against all also an and another any anytime are around as at back-up be because
+    been before behind below between both but by can compatible could designed do does down during each
+    easily eight either even ever every extremely few five for four from fully get had has have he help her
+    here his how i if imported in included includes including inspired into is it its just less made make
+    makes many me more most much must my never new nine nor not of off on once one only onto or other our
+    out over own per really resealable seven she should six so some still such than that the their them then there these they
     this those three through to together too two under until up upon us very via was we well were what when
     where which while who why will with within without would you your x
     african based comfortable cooling damaged discontinued effective floating full hawaiian italian japanese
     large nordic oriental original piercing pointed powered pressed shaped smoked stable vegetarian virtual
-    """.split()
+    """.split()  # noqa: SIM905 - easier to read than a list
 )
 
 

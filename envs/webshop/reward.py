@@ -112,5 +112,7 @@ def _normal_option(option: tuple[str, str] | str) -> str:
 
 def similar(one: str, other: str) -> bool:
     """Whether thefuzz's ``token_set_ratio``, which rounds, is above 85."""
-    ratio = token_set_ratio(default_process(one.translate(_DROPPED)), default_process(other.translate(_DROPPED)))
+    ratio = token_set_ratio(
+        default_process(one.translate(_DROPPED)), default_process(other.translate(_DROPPED))
+    )
     return round(ratio) > _ALIKE

@@ -157,7 +157,7 @@ def build_store(products: Iterable[Product], folder: Path, source: str) -> None:
 
 
 def _writing(
-    products: Iterable[Product], records: BinaryIO, builder: ColumnsBuilder, ends: array[int]
+    products: Iterable[Product], records: BinaryIO, builder: ColumnsBuilder, ends: "array[int]"
 ) -> Iterator[tuple[str, str]]:
     """Hand the products' documents on to the index while everything else is written down."""
     for product in products:
