@@ -1,6 +1,7 @@
 """What a step's ``info`` says, as columns of a recording: the contract's keys, and whatever else it holds."""
 
 from collections.abc import Iterable, Mapping
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,8 @@ class InfoReader:
 
     Args:
         info_keys: names that a foreign environment uses for the facts.
-        trusted: ``info`` keeps the contract of `TextEnv`; its tuples of actions are kept as they are. Others
-            are copied, since they may be lists that the environment goes on to change.
+        trusted: ``info`` is that of a `TextEnv`: all keys are there, with the right types. Values of others
+            are converted, and copied, since the environment may go on to change them.
 
     Raises:
         ValueError: ``info_keys`` maps something that is no fact.
@@ -37,27 +38,40 @@ class InfoReader:
         unknown = sorted(set(names) - set(FACTS))
         if unknown:
             raise ValueError(f"info_keys may rename {', '.join(FACTS)}; found {unknown[0]!r}")
-        self._kinds = {names.get(fact, fact): kind for fact, kind in FACTS.items()}
-        self._trusted = trusted
+        # pairs and not a dict: two facts may come from one key
+        self._kinds = [(names.get(fact, fact), kind) for fact, kind in FACTS.items()]
+        self._known = frozenset(key for key, _ in self._kinds) | frozenset(_SELDOM)
+        self._contract = itemgetter(*FACTS) if trusted and not names else None
 
     def facts(self, info: Mapping[str, Any]) -> tuple[Any, ...]:
         """The values of `FACTS` in their order, None where ``info`` has none."""
+        if self._contract is not None:
+            values: tuple[Any, ...] = self._contract(info)
+            return values
         facts = []
-        for key, kind in self._kinds.items():
+        for key, kind in self._kinds:
             value = info.get(key)
-            if value is not None and (type(value) is not kind or (kind is tuple and not self._trusted)):
-                value = _actions(value) if kind is tuple else kind(value)
+            if kind is tuple:
+                value = _actions(value)
+            elif value is not None and type(value) is not kind:
+                value = kind(value)
             facts.append(value)
         return tuple(facts)
 
     def extras(self, info: Mapping[str, Any]) -> dict[str, Any]:
         """A copy of everything else in ``info`` that JSON can hold."""
         extras = {}
-        for key, value in info.items():
-            if key not in self._kinds and (key not in _SELDOM or value):
-                copy = _json_copy(value)
+        if self._contract is None or len(info) > len(self._known):
+            for key in [key for key in info if key not in self._known]:
+                copy = _json_copy(info[key])
                 if copy is not _ABSENT:
                     extras[str(key)] = copy
+        for key in _SELDOM:
+            value = info.get(key)
+            if value is not None and value is not False:
+                copy = _json_copy(value)
+                if copy and copy is not _ABSENT:
+                    extras[key] = copy
         return extras
 
 

@@ -74,7 +74,7 @@ class RecordTransitions(
         _require_text(env)
         super().__init__(env)
         _require_no_autoreset(env)
-        self._reader = InfoReader(info_keys, trusted=isinstance(env.unwrapped, TextEnv))
+        self._reader = InfoReader(info_keys, trusted=_keeps_contract(env))
         self._run_id = run_id or f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{uuid.uuid4().hex[:8]}"
         self._policy = policy
         own_split = getattr(env.unwrapped, "split", None)
@@ -180,7 +180,7 @@ class RecordTransitions(
                 next_state_key,
                 fault,
                 self._policy,
-                self._reader.extras(info) | self._marks,
+                (self._reader.extras(info) | self._marks) or None,
             )
         )
         self._observation, self._marks = observation, {}
@@ -223,6 +223,16 @@ def _require_no_autoreset(env: gymnasium.Env[Any, Any]) -> None:
                 "Autoreset(RecordTransitions(env, ...)), found RecordTransitions(Autoreset(env), ...)"
             )
         layer = layer.env
+
+
+def _keeps_contract(env: gymnasium.Env[Any, Any]) -> bool:
+    """Whether ``info`` is as `TextEnv` made it: no wrapper of a third party may have changed it on the way."""
+    layer: Any = env
+    while isinstance(layer, gymnasium.Wrapper):
+        if type(layer).__module__.partition(".")[0] not in ("gymnasium", "envrl"):
+            return False
+        layer = layer.env
+    return isinstance(layer, TextEnv)
 
 
 def _spec_json(env: gymnasium.Env[Any, Any]) -> str | None:

@@ -13,7 +13,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from envrl.wrappers.transition import Transition, tuples_to_table, values_of
+from envrl.wrappers.transition import COLUMNS, Transition, tuples_to_table, values_of
+
+#: readers skip files by the least and greatest value of a column, which says nothing for long texts and lists
+_WITH_STATISTICS = [
+    name
+    for name in COLUMNS
+    if name
+    not in ("observation", "next_observation", "admissible_actions", "next_admissible_actions", "extras")
+]
 
 
 class ShardWriter:
@@ -68,7 +76,6 @@ class ShardWriter:
     @property
     def name(self) -> str:
         """The identity of this writer in this process; the files it writes start with it."""
-        self._shard.leave_parent_process()
         return self._shard.writer
 
     def append(self, row: Transition) -> None:
@@ -120,13 +127,14 @@ class _OpenShard:
     def __init__(self, folder: Path, max_rows: int, max_seconds: float, metadata: dict[str, str]) -> None:
         self._folder, self._max_rows, self._max_seconds = folder, max_rows, max_seconds
         self._metadata = {key.encode(): value.encode() for key, value in metadata.items()}
-        self._start()
+        self.start()
+        _OPEN_SHARDS.add(self)
 
-    def _start(self) -> None:
-        self._pid = os.getpid()
+    def start(self) -> None:
+        """Begin without rows and under a new name."""
         now = time.time()
         stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime(now)) + f"{int(now * 1000) % 1000:03d}"
-        self.writer = f"{stamp}-{self._pid}-{uuid.uuid4().hex[:8]}"
+        self.writer = f"{stamp}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
         self._number = 0
         self._rows: list[tuple[Any, ...]] = []
         self._timer: threading.Timer | None = None
@@ -134,13 +142,7 @@ class _OpenShard:
         # Reentrant: garbage collection may run a writer's last write inside any other call.
         self._lock = threading.RLock()
 
-    def leave_parent_process(self) -> None:
-        """In a forked child: drop what the parent will write, and the lock a thread of it may have held."""
-        if self._pid != os.getpid():
-            self._start()
-
     def append(self, row: tuple[Any, ...]) -> None:
-        self.leave_parent_process()
         with self._lock:
             self._rows.append(row)
             if self._timer is None:
@@ -159,7 +161,6 @@ class _OpenShard:
 
     def write(self) -> None:
         """Put the rows on disk; one writer thread at a time, so that the caller finds them there."""
-        self.leave_parent_process()
         with self._lock:
             if self._timer is not None:
                 self._timer.cancel()
@@ -197,7 +198,7 @@ class _OpenShard:
         partial = self._folder / f".{name}.part"
         try:
             with partial.open("wb") as file:
-                pq.write_table(table, file, compression="zstd")
+                pq.write_table(table, file, compression="zstd", write_statistics=_WITH_STATISTICS)
                 file.flush()
                 os.fsync(file.fileno())
             partial.replace(self._folder / name)
@@ -212,3 +213,17 @@ class _OpenShard:
                 os.fsync(handle)
             finally:
                 os.close(handle)
+
+
+#: the open shards of this process, for `_leave_parent` alone; asking for the process id at each row is slower
+_OPEN_SHARDS: weakref.WeakSet[_OpenShard] = weakref.WeakSet()
+
+
+def _leave_parent() -> None:
+    """In a forked child: drop the rows, which the parent will write, and the locks its threads may hold."""
+    for shard in list(_OPEN_SHARDS):
+        shard.start()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_parent)

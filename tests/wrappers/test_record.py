@@ -160,6 +160,33 @@ def test_facts_under_other_names(tmp_path):
     assert rows[0].env_id == "Foreign/Countdown-v0" and rows[0].extras == {"score": 1.0, "grid": [0, 1]}
 
 
+class OtherInfo(gymnasium.Wrapper):
+    """Changes what the environment below says."""
+
+    def _change(self, info):
+        return {"goal": 7, "legal": np.array(info["admissible_actions"]), "is_success": np.bool_(True)}
+
+    def reset(self, **kwargs):
+        observation, info = self.env.reset(**kwargs)
+        return observation, self._change(info)
+
+    def step(self, action):
+        *answer, info = self.env.step(action)
+        return *answer, self._change(info)
+
+
+def test_facts_that_a_wrapper_changed(tmp_path):
+    rows, _ = record(tmp_path / "a", ["look"], env=OtherInfo(ToyEnv()))
+    assert (rows[0].goal, rows[0].is_success, rows[0].state_key) == ("7", True, None)
+    assert rows[0].admissible_actions is None and rows[0].extras["legal"][-1] == "take coin"
+    rows, _ = record(
+        tmp_path / "b", ["look"], env=OtherInfo(ToyEnv()), info_keys={"admissible_actions": "legal"}
+    )
+    assert rows[0].next_admissible_actions[-1] == "take coin"
+    rows, _ = record(tmp_path / "c", ["look"], env=ToyEnv(), info_keys={"goal": "task_id", "fault": "none"})
+    assert rows[0].goal == "coin-0" and rows[0].state_key is not None
+
+
 @pytest.mark.parametrize(
     ("make", "what"),
     [
