@@ -53,7 +53,9 @@ def discounted_returns(rewards: Sequence[float], gamma: float) -> np.ndarray:
     return out
 
 
-def group_relative(values: Sequence[float], keys: Sequence[Hashable], normalize_std: bool = True) -> np.ndarray:
+def group_relative(
+    values: Sequence[float], keys: Sequence[Hashable], normalize_std: bool = True
+) -> np.ndarray:
     """Each value against the mean of those with the same key.
 
     Args:
@@ -93,7 +95,9 @@ def gigpo(batch: EpisodeBatch, config: AdvantageConfig) -> list[np.ndarray]:
     A step whose anchor occurs once in its group has step advantage 0.
     """
     episode = grpo(batch, config)
-    values = np.concatenate([discounted_returns(r, config.step_gamma) for r in batch.rewards] or [np.zeros(0)])
+    values = np.concatenate(
+        [discounted_returns(r, config.step_gamma) for r in batch.rewards] or [np.zeros(0)]
+    )
     keys = [(g, a) for g, anchors in zip(batch.groups, batch.anchors, strict=True) for a in anchors]
     step = group_relative(values, keys, config.normalize_std)
     ends = np.cumsum([len(r) for r in batch.rewards])
@@ -101,4 +105,7 @@ def gigpo(batch: EpisodeBatch, config: AdvantageConfig) -> list[np.ndarray]:
 
 
 Algorithm = Literal["grpo", "gigpo"]
-ALGORITHMS: dict[Algorithm, Callable[[EpisodeBatch, AdvantageConfig], list[np.ndarray]]] = {"grpo": grpo, "gigpo": gigpo}
+ALGORITHMS: dict[Algorithm, Callable[[EpisodeBatch, AdvantageConfig], list[np.ndarray]]] = {
+    "grpo": grpo,
+    "gigpo": gigpo,
+}

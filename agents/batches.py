@@ -24,7 +24,9 @@ def bucket(lengths: Sequence[int], max_tokens: int) -> list[list[int]]:
     return batches
 
 
-def epoch(lengths: Sequence[int], max_tokens: int, rng: np.random.Generator, pool: int = 256) -> list[list[int]]:
+def epoch(
+    lengths: Sequence[int], max_tokens: int, rng: np.random.Generator, pool: int = 256
+) -> list[list[int]]:
     """All indices once, in random batches: bucketed within random pools, then shuffled."""
     order = rng.permutation(len(lengths))
     batches = []

@@ -17,7 +17,6 @@ from transformers.cache_utils import Cache, CacheLayerMixin
 
 from envrl.agents.models import LanguageModel
 
-
 _GROUPED = "envrl_grouped"
 
 
@@ -69,7 +68,9 @@ class _RaggedLayer(CacheLayerMixin):
         self.values = value_states.new_zeros(rows, self._positions.capacity, heads, value_states.shape[-1])
         self.is_initialized = True
 
-    def update(self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
+    def update(
+        self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any
+    ) -> tuple[Tensor, Tensor]:
         if not self.is_initialized:
             self.lazy_initialization(key_states, value_states)
         short = self._positions.capacity - self.keys.shape[1]

@@ -112,6 +112,14 @@ def model_folder(path: Path) -> Path:
     )
 
 
+def run_settings(path: Path) -> dict[str, Any]:
+    """``config.json`` of the run that a run, checkpoint or model folder belongs to; {} for a model without a run."""
+    for folder in (path, *path.resolve().parents[:3]):
+        if (folder / "config.json").is_file() and (folder / "checkpoints").is_dir():
+            return json.loads((folder / "config.json").read_text())
+    return {}
+
+
 def _sync(path: Path) -> None:
     if path.is_dir() and os.name != "posix":  # a folder cannot be opened there
         return

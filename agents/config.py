@@ -42,6 +42,8 @@ class TrainConfig:
 
     sft_episodes: int = 2000
     """Expert episodes for the supervised stage; 0 leaves the stage out."""
+    demonstrations: Path | None = None
+    """Recorded episodes to imitate (`envrl record --policy imitable`) instead of playing the expert now."""
     sft_updates: int = 600
     """Updates of the supervised stage."""
     sft_batch_tokens: int = 4000
@@ -54,8 +56,6 @@ class TrainConfig:
     """Weight of state prediction in the supervised stage."""
     sft_inverse_dynamics: float = 0.5
     """Weight of inverse dynamics in the supervised stage."""
-    sft_noise: float = 0.0
-    """Share of the demonstrator's actions that are random admissible ones (these are not imitated)."""
 
     updates: int = 30
     """Updates of the reinforcement stage; 0 leaves the stage out."""
@@ -131,14 +131,23 @@ class TrainConfig:
     """Threads of PyTorch; 0 leaves its choice."""
 
     def __post_init__(self) -> None:
-        for name in ("groups", "group_size", "minibatches", "batch_tokens", "sft_batch_tokens", "checkpoint_every"):
+        for name in (
+            "groups",
+            "group_size",
+            "minibatches",
+            "batch_tokens",
+            "sft_batch_tokens",
+            "checkpoint_every",
+        ):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
         for name in ("state_prediction", "inverse_dynamics", "sft_state_prediction", "sft_inverse_dynamics"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} is a weight and must be >= 0, got {getattr(self, name)}")
         if self.updates and self.group_size < 2:
-            raise ValueError("group_size must be at least 2: advantages are relative to the rest of the group")
+            raise ValueError(
+                "group_size must be at least 2: advantages are relative to the rest of the group"
+            )
 
     @property
     def advantage(self) -> AdvantageConfig:

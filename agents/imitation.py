@@ -32,14 +32,11 @@ class Demonstration:
 def demonstrations(
     episodes: Sequence[Sequence[Transition]], format: EpisodeFormat, menu: ActionMenu
 ) -> list[Demonstration]:
-    """Episodes in tokens; actions of a policy named ``random`` and those of lost episodes are not imitated."""
-    out = []
-    for rows in episodes:
-        tokens = format.sequence(rows, menu)
-        won = bool(rows[-1].is_success)
-        tokens.decisions = [d for d in tokens.decisions if won and rows[d.step].policy != "random"]
-        out.append(Demonstration(list(rows), tokens))
-    return out
+    """Episodes in tokens; actions of lost episodes are not imitated, their steps still teach the objectives."""
+    return [
+        Demonstration(list(rows), format.sequence(rows, menu if rows[-1].is_success else None))
+        for rows in episodes
+    ]
 
 
 class Imitation:

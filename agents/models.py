@@ -5,10 +5,9 @@ states and logits at chosen positions.
 """
 
 import inspect
-import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +20,10 @@ from transformers import (
     LlamaForCausalLM,
     PreTrainedModel,
     PreTrainedTokenizerBase,
-    PreTrainedTokenizerFast,
 )
 from transformers.utils import logging as transformers_logging
 
-from envrl.agents.tokenizer import SPECIAL_TOKENS, train_tokenizer
+from envrl.agents.tokenizer import train_tokenizer
 from envrl.envs.errors import DataNotFound
 
 
@@ -68,7 +66,9 @@ class LanguageModel:
     @property
     def is_tiny(self) -> bool:
         """Whether the tokenizer is one of ours, with the structure tokens of `SPECIAL_TOKENS`."""
-        return all(self.tokenizer.convert_tokens_to_ids(t) != self.tokenizer.unk_token_id for t in ("<act>", "<obs>"))
+        return all(
+            self.tokenizer.convert_tokens_to_ids(t) != self.tokenizer.unk_token_id for t in ("<act>", "<obs>")
+        )
 
     def encode(self, text: str) -> tuple[int, ...]:
         """Ids of ``text`` without special tokens; text that looks like a special token is spelled out."""

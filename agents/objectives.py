@@ -127,7 +127,9 @@ def inverse_dynamics_rows(
     return rows
 
 
-def weighted_cross_entropy(lm: LanguageModel, hidden: Tensor, rows: Sequence[ObjectiveRow]) -> tuple[Tensor, float]:
+def weighted_cross_entropy(
+    lm: LanguageModel, hidden: Tensor, rows: Sequence[ObjectiveRow]
+) -> tuple[Tensor, float]:
     """Sum of the target tokens' cross-entropies times their weights, and the sum of the weights.
 
     Args:

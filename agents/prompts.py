@@ -80,7 +80,9 @@ class EpisodeFormat:
             ids = self._actions[text] = (*self._lm.encode(text), self._obs)
         return ids
 
-    def inverse(self, observation: str, next_observation: str, action: str) -> tuple[list[int], tuple[int, int]]:
+    def inverse(
+        self, observation: str, next_observation: str, action: str
+    ) -> tuple[list[int], tuple[int, int]]:
         """A row that asks which action led from one observation to the next: (ids, span of the action's text)."""
         ids = [self._bos, *self.observation(observation), self._next, *self.observation(next_observation)]
         ids.append(self._inverse)
@@ -110,7 +112,9 @@ class EpisodeFormat:
             self.append(out, action, row.next_observation, row.goal)
         return out
 
-    def append(self, out: TokenSequence, action: tuple[int, ...], next_observation: str, goal: str) -> list[int]:
+    def append(
+        self, out: TokenSequence, action: tuple[int, ...], next_observation: str, goal: str
+    ) -> list[int]:
         """Append one turn to a sequence; returns the ids after the action (reply and cue)."""
         start = len(out.ids)
         out.ids += action

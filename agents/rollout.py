@@ -65,22 +65,24 @@ def describe_step(
     next_observation, reward, terminated, truncated, after = outcome
     spec = env.spec
     return Transition(
-        env_id=spec.id if spec is not None else f"{type(env.unwrapped).__module__}:{type(env.unwrapped).__name__}",
-        task_id=info["task_id"],
-        goal=info["goal"],
+        env_id=spec.id
+        if spec is not None
+        else f"{type(env.unwrapped).__module__}:{type(env.unwrapped).__name__}",
+        task_id=info.get("task_id", ""),
+        goal=info.get("goal", ""),
         observation=observation,
         action=action,
         next_observation=next_observation,
         reward=reward,
         terminated=terminated,
         truncated=truncated,
-        action_status=after["action_status"],
-        is_success=after["is_success"],
-        admissible_actions=info["admissible_actions"],
-        next_admissible_actions=after["admissible_actions"],
-        state_key=info["state_key"],
-        next_state_key=after["state_key"],
-        fault=after["fault"],
+        action_status=after.get("action_status"),
+        is_success=after.get("is_success"),
+        admissible_actions=info.get("admissible_actions"),
+        next_admissible_actions=after.get("admissible_actions"),
+        state_key=info.get("state_key"),
+        next_state_key=after.get("state_key"),
+        fault=after.get("fault"),
         **labels,
     )
 
@@ -126,13 +128,15 @@ def rollout(
 class _Row:
     """An episode in flight."""
 
-    def __init__(self, env: gymnasium.Env[str, str], task: Task, policy: ConstrainedPolicy, number: int) -> None:
+    def __init__(
+        self, env: gymnasium.Env[str, str], task: Task, policy: ConstrainedPolicy, number: int
+    ) -> None:
         self.number = number
         options = None if task.task_id is None else {"task_id": task.task_id}
         self.env = env
         self.observation, self.info = env.reset(seed=task.seed, options=options)
-        self.episode = Episode(task.group, self.info["task_id"])
-        self.new = policy.format.opening(self.info["goal"], self.observation)
+        self.episode = Episode(task.group, self.info.get("task_id", ""))
+        self.new = policy.format.opening(self.info.get("goal", ""), self.observation)
         self.episode.tokens.ids += self.new
         self.done = False
 
@@ -164,7 +168,8 @@ class _Wave:
         live = list(self._rows)
         while live:
             choices = self._session.choose(
-                [row.new for row in live], [None if row.done else row.info["admissible_actions"] for row in live]
+                [row.new for row in live],
+                [None if row.done else row.info.get("admissible_actions", ()) for row in live],
             )
             ended = steps = 0
             for row, choice in zip(live, choices, strict=True):
@@ -189,17 +194,25 @@ class _Wave:
         episode.tokens.decisions += [
             Decision(start + d.position, step, d.allowed, d.logprob) for d in choice.decisions
         ]
-        row.new = self._policy.format.append(episode.tokens, choice.ids, row.observation, after["goal"])
+        row.new = self._policy.format.append(
+            episode.tokens, choice.ids, row.observation, after.get("goal", "")
+        )
         too_long = self._max_tokens is not None and len(episode.tokens.ids) >= self._max_tokens
         row.done = terminated or truncated or too_long
-        episode.fault = after["fault"]
+        episode.fault = after.get("fault")
         episode.transitions.append(
             describe_step(
                 row.env,
                 before,
                 info,
                 choice.text,
-                (row.observation, float(reward), terminated, truncated or (too_long and not terminated), after),
+                (
+                    row.observation,
+                    float(reward),
+                    terminated,
+                    truncated or (too_long and not terminated),
+                    after,
+                ),
                 step=step,
                 episode_id=f"{self._labels['run_id']}/{row.number}",
                 **self._labels,

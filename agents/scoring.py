@@ -40,12 +40,9 @@ def packed_logprobs(lm: LanguageModel, prompt: Sequence[int], candidates: Sequen
     causal = position[:, None] >= position[None, :]
     visible = causal & ((owner[None, :] == -1) | (owner[:, None] == owner[None, :]))
     with grouped_attention(lm):
-        hidden = (
-            lm.backbone()(
-                input_ids=ids, attention_mask=visible[None, None], position_ids=position[None], use_cache=False
-            )
-            .last_hidden_state[0]
-        )
+        hidden = lm.backbone()(
+            input_ids=ids, attention_mask=visible[None, None], position_ids=position[None], use_cache=False
+        ).last_hidden_state[0]
     # the token before each scored token: the prompt's last for the first of a candidate
     before, target, row = [], [], []
     offset = len(prompt)

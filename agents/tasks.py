@@ -11,7 +11,9 @@ import envrl.envs.core
 from envrl.agents.rollout import Task
 
 
-def make_envs(env_id: str, count: int, split: str | None, env_kwargs: dict[str, Any]) -> list[gymnasium.Env[str, str]]:
+def make_envs(
+    env_id: str, count: int, split: str | None, env_kwargs: dict[str, Any]
+) -> list[gymnasium.Env[str, str]]:
     """``count`` environments of one kind.
 
     Args:
@@ -30,7 +32,9 @@ def task_ids(env: gymnasium.Env[str, str]) -> Sequence[str] | None:
     return inner.task_ids() if isinstance(inner, envrl.envs.core.TextEnv) else None
 
 
-def training_tasks(ids: Sequence[str] | None, groups: int, group_size: int, rng: np.random.Generator) -> list[Task]:
+def training_tasks(
+    ids: Sequence[str] | None, groups: int, group_size: int, rng: np.random.Generator
+) -> list[Task]:
     """``group_size`` episodes of each of ``groups`` tasks drawn with replacement.
 
     An environment that does not name its tasks gets one seed a group.

@@ -6,6 +6,7 @@ turn costs about 15 tokens instead of 60; words that carry an instance number (`
 by a phrase, so a name is the same token wherever it stands.
 """
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -39,7 +40,9 @@ def _byte_level(text: str) -> str:
     return "".join(_BYTES[b] for b in text.encode())
 
 
-def find_phrases(pieces: Iterable[Sequence[str]], max_phrases: int, min_count: int, cohesion: float = 0.1) -> list[str]:
+def find_phrases(
+    pieces: Iterable[Sequence[str]], max_phrases: int, min_count: int, cohesion: float = 0.1
+) -> list[str]:
     """Merge adjacent pieces that belong together, most frequent pair first.
 
     A pair is merged when each side follows or precedes the other in at least ``cohesion`` of its occurrences,
@@ -63,7 +66,7 @@ def find_phrases(pieces: Iterable[Sequence[str]], max_phrases: int, min_count: i
         for text, n in texts.items():
             for piece in text:
                 single[piece] += n
-            for pair in zip(text, text[1:], strict=False):
+            for pair in itertools.pairwise(text):
                 pairs[pair] += n
         best, best_count = None, min_count - 1
         for (a, b), n in pairs.items():
@@ -130,7 +133,9 @@ def train_tokenizer(
         raise ValueError("a tokenizer is learned from text, and none was given; record episodes first")
     phrases = find_phrases(pieces, max_phrases, min_count)
     words = Counter(piece for text in pieces for piece in text)
-    kept = sorted((w for w in words if words[w] >= min(min_count, 2)), key=lambda w: (-words[w], w))[:max_words]
+    kept = sorted((w for w in words if words[w] >= min(min_count, 2)), key=lambda w: (-words[w], w))[
+        :max_words
+    ]
     vocabulary = dict.fromkeys(SPECIAL_TOKENS)
     vocabulary.update(dict.fromkeys(_BYTES[b] for b in range(256)))
     vocabulary.update(dict.fromkeys(_byte_level(w) for w in sorted(kept)))

@@ -34,6 +34,7 @@ from envrl.agents.models import LanguageModel, build_tiny, load_model
 from envrl.agents.objectives import coefficient
 from envrl.agents.optimizers import Optimizers
 from envrl.agents.policies.constrained import ConstrainedPolicy
+from envrl.agents.policies.scripted import ImitablePolicy, Policy, RandomPolicy
 from envrl.agents.prompts import ActionMenu, EpisodeFormat
 from envrl.agents.rollout import Episode, rollout
 from envrl.agents.tasks import evaluation_tasks, make_envs, task_ids, training_tasks
@@ -114,7 +115,7 @@ class Trainer:
         if self.state["stage"] == "imitation":
             if self.state["update"] == 0:
                 self._evaluate("untrained")
-            if self.config.sft_episodes and self.config.sft_updates:
+            if (self.config.sft_episodes or self.config.demonstrations) and self.config.sft_updates:
                 self._imitate()
                 self._evaluate("imitation")
             self._enter("reinforcement")
@@ -216,7 +217,8 @@ class Trainer:
             for e in sound
         ]
         anchors = [
-            [t.state_key if config.anchor == "state_key" else _anchor(t) for t in e.transitions] for e in sound
+            [t.state_key if config.anchor == "state_key" else _anchor(t) for t in e.transitions]
+            for e in sound
         ]
         batch = EpisodeBatch(rewards, [e.group for e in sound], anchors)
         advantages = ALGORITHMS[config.algorithm](batch, config.advantage)
@@ -251,7 +253,7 @@ class Trainer:
             ("metrics", self.metrics.path),
             ("checkpoints", self.checkpoints),
             ("transitions", self.folder / "transitions"),
-            ("demonstrations", self.folder / "demonstrations"),
+            ("demonstrations", self.config.demonstrations or self.folder / "demonstrations"),
         ):
             if path.exists():
                 self.display.say(f"{title}: {path}")
@@ -263,7 +265,9 @@ class Trainer:
         config = self.config
         resumed = checkpoint.newest(self.checkpoints) if config.resume else None
         if config.resume and resumed is None and self.metrics.path.exists():
-            raise EnvRLError(f"{self.folder} has metrics and no checkpoint; start a new run in another folder")
+            raise EnvRLError(
+                f"{self.folder} has metrics and no checkpoint; start a new run in another folder"
+            )
         if not config.resume and (self.folder / "config.json").exists():
             raise EnvRLError(
                 f"{self.folder} holds a run already; add --resume to go on with it, or choose another --output"
@@ -286,10 +290,8 @@ class Trainer:
         elif config.init is not None:
             lm = load_model(str(checkpoint.model_folder(config.init)))
         elif config.model == "tiny":
-            texts: list[str] = []
-            for rows in iter_episodes(self._demonstrations()):
-                texts += [rows[0].observation, *(t for r in rows for t in (r.goal, r.action, r.next_observation))]
-            lm = build_tiny(texts, seed=config.seed)
+            sources = [self._demonstrations(), *([config.transitions] if config.transitions else [])]
+            lm = build_tiny((text for source in sources for text in _texts(source)), seed=config.seed)
         else:
             lm = load_model(config.model)
         lm.model.train()
@@ -307,24 +309,34 @@ class Trainer:
         return Optimizers(self.lm.model, config.lr)
 
     def _demonstrations(self) -> Path:
-        """Recorded expert episodes of this run, played now if they are not there yet."""
-        folder = self.folder / "demonstrations"
-        if not folder.exists():
-            config = self.config
-            episodes = config.sft_episodes or 200  # a tokenizer is learned from them in any case
-            with self.display.stage("Expert episodes", episodes) as bar:
+        """Episodes to imitate; without a supervised stage, random play that a tokenizer is learned from."""
+        config = self.config
+        if config.demonstrations is not None:
+            return config.demonstrations
+        policy: Policy
+        if config.sft_episodes:
+            folder, label, policy, episodes = (
+                "demonstrations",
+                "imitable",
+                ImitablePolicy(),
+                config.sft_episodes,
+            )
+        else:
+            folder, label, policy, episodes = "random_play", "random", RandomPolicy(by_verb=True), 200
+        if not (self.folder / folder).exists():
+            with self.display.stage(f"Episodes of the {label} policy", episodes) as bar:
                 won = record_demonstrations(
                     self.envs[0],
-                    folder,
+                    self.folder / folder,
+                    policy,
                     episodes,
                     config.seed,
-                    run_id=f"{self.folder.name}-{config.seed}",
+                    label=label,
                     split=config.split,
-                    noise=config.sft_noise,
-                    progress=lambda _: bar.advance(),
+                    progress=bar.advance,
                 )
-            self.display.say(f"demonstrations: the expert solved {won} of {episodes} tasks")
-        return folder
+            self.display.say(f"{folder}: the {label} policy solved {won} of {episodes} tasks")
+        return self.folder / folder
 
     def _recorded(self) -> list[Recorded]:
         if self.config.transitions is None:
@@ -360,7 +372,11 @@ class Trainer:
         shards = sorted(p.name for p in transitions.glob("*.parquet")) if transitions.exists() else []
         name = f"{state['serial']:06d}-{state['stage']}-{state['update']}"
         checkpoint.save_checkpoint(
-            self.checkpoints / name, self.lm, self.optimizers, {**state, "shards": shards, "keep": keep}, self.reference
+            self.checkpoints / name,
+            self.lm,
+            self.optimizers,
+            {**state, "shards": shards, "keep": keep},
+            self.reference,
         )
         checkpoint.prune(self.checkpoints, self.config.keep_checkpoints)
 
@@ -385,6 +401,14 @@ class Trainer:
         return np.random.default_rng([self.config.seed, *path])
 
 
+def _texts(recording: Path) -> Iterator[str]:
+    """All text of a recording, as often as an agent reads or writes it."""
+    for rows in iter_episodes(recording):
+        yield rows[0].observation
+        for row in rows:
+            yield from (row.goal, row.action, row.next_observation)
+
+
 def _anchor(row: Any) -> tuple[str, tuple[str, ...]]:
     """What the agent sees: the observation and what it can do (which tells what it holds)."""
     return row.observation, row.admissible_actions
@@ -406,7 +430,9 @@ def _rollout_metrics(episodes: Sequence[Episode]) -> dict[str, float]:
 def _losses(recent: Sequence[dict[str, float]]) -> str:
     """Means of the newest supervised losses in words."""
     means = {key: np.mean([m[key] for m in recent if key in m]) for key in recent[-1]}
-    return ", ".join(f"{key.removeprefix('loss/').replace('_', ' ')} {value:.3f}" for key, value in means.items())
+    return ", ".join(
+        f"{key.removeprefix('loss/').replace('_', ' ')} {value:.3f}" for key, value in means.items()
+    )
 
 
 def _episodes_to(bar: Bar) -> Callable[[int, int], None]:
@@ -420,9 +446,15 @@ def _refuse_other_settings(path: Path, config: TrainConfig) -> None:
     before = json.loads(path.read_text())
     now = json.loads(replace(config).to_json())
     free = {"resume", "output", "checkpoint_every", "keep_checkpoints"}
-    differing = [f"{k}: {before.get(k)!r} then, {now[k]!r} now" for k in now if k not in free and before.get(k) != now[k]]
+    differing = [
+        f"{k}: {before.get(k)!r} then, {now[k]!r} now"
+        for k in now
+        if k not in free and before.get(k) != now[k]
+    ]
     if differing:
-        raise EnvRLError(f"cannot resume with other settings ({'; '.join(differing)}); start a new run instead")
+        raise EnvRLError(
+            f"cannot resume with other settings ({'; '.join(differing)}); start a new run instead"
+        )
 
 
 @contextmanager

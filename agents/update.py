@@ -144,7 +144,9 @@ def _policy_gradient(
             totals["policy/entropy"] += float(entropy.sum())
             totals["policy/clipped"] += float(((logprobs - old).exp() - 1).abs().gt(config.clip).sum())
         decisions += len(old)
-    return {key: value / max(count if key == "loss/policy" else decisions, 1) for key, value in totals.items()}
+    return {
+        key: value / max(count if key == "loss/policy" else decisions, 1) for key, value in totals.items()
+    }
 
 
 def _objective_gradient(

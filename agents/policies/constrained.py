@@ -36,7 +36,11 @@ class ConstrainedPolicy:
     """
 
     def __init__(
-        self, lm: LanguageModel, format: EpisodeFormat, menu: ActionMenu | None = None, temperature: float = 1.0
+        self,
+        lm: LanguageModel,
+        format: EpisodeFormat,
+        menu: ActionMenu | None = None,
+        temperature: float = 1.0,
     ) -> None:
         if temperature < 0:
             raise ValueError(f"temperature must be >= 0, got {temperature}")
@@ -65,7 +69,9 @@ class ConstrainedSession:
         self._decoder.keep(rows)
         self._unfed = [self._unfed[r] for r in rows]
 
-    def choose(self, new: Sequence[Sequence[int]], admissible: Sequence[Sequence[str] | None]) -> list[Choice | None]:
+    def choose(
+        self, new: Sequence[Sequence[int]], admissible: Sequence[Sequence[str] | None]
+    ) -> list[Choice | None]:
         """One action for each row that acts.
 
         Args:
@@ -159,7 +165,9 @@ class _Branching:
         return Choice(self._names[ids], ids, self._decisions)
 
 
-def masked_log_softmax(logits: Tensor, allowed: Sequence[tuple[int, ...] | None], temperature: float = 1.0) -> Tensor:
+def masked_log_softmax(
+    logits: Tensor, allowed: Sequence[tuple[int, ...] | None], temperature: float = 1.0
+) -> Tensor:
     """Log-probabilities of the softmax over each row's allowed ids.
 
     Args:

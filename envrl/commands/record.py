@@ -2,17 +2,16 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import gymnasium
-import numpy as np
 
+from envrl.agents.play import Outcome, play_episode
+from envrl.agents.policies.scripted import SCRIPTED, Policy
 from envrl.agents.statistics import wilson_interval
 from envrl.commands.environment import WrongUse, full_env_id, make_env
 from envrl.commands.progress import progress_bar
-from envrl.commands.scripted import Policy, make_policy
 from envrl.envs.core import TextEnv
-from envrl.envs.errors import NoExpert
 from envrl.wrappers.record import RecordTransitions
 
 
@@ -26,31 +25,21 @@ class RecordConfig:
     """folder for the files; other recordings may lie there already"""
     policy: str = "random"
     """expert (privileged plan), imitable (expert that sees what the agent sees), explorer (imitable, with
-    random actions mixed in), or random"""
+    random actions mixed in), random, or the path of a run or checkpoint of `envrl train`"""
     episodes: int = 100
     """episodes to play"""
     order: Literal["drawn", "listed"] = "drawn"
     """tasks drawn from the split by seed, or taken one after the other as the split lists them"""
     seed: int = 0
-    """first seed; episode i uses seed + i"""
+    """all randomness follows from it; episode i is the same however many are played"""
     split: str | None = None
     """split of the tasks (the same as --env-kwargs split=...)"""
     env_kwargs: dict[str, Any] = field(default_factory=dict)
     """arguments of the environment: key=value words or a JSON object"""
     epsilon: float = 0.2
     """share of random actions in the explorer"""
-
-
-class Outcome(NamedTuple):
-    """What an episode came to.
-
-    success: None where the environment does not say. fault: the environment failed, so the episode says
-    nothing of the policy.
-    """
-
-    steps: int
-    success: bool | None
-    fault: bool
+    temperature: float = 0.4
+    """sampling temperature of a trained policy"""
 
 
 def record(config: RecordConfig) -> None:
@@ -61,7 +50,7 @@ def record(config: RecordConfig) -> None:
     """
     if config.episodes < 1 or not 0 <= config.epsilon <= 1:
         raise WrongUse("--episodes must be at least 1 and --epsilon between 0 and 1")
-    env_id, policy = full_env_id(config.env), make_policy(config.policy, config.epsilon)
+    env_id, policy = full_env_id(config.env), _policy(config)
     kwargs = dict(config.env_kwargs)
     if config.split is not None:
         kwargs["split"] = config.split
@@ -79,27 +68,26 @@ def record(config: RecordConfig) -> None:
     print(_summary(outcomes, config.output))
 
 
+def _policy(config: RecordConfig) -> Policy:
+    if config.policy in SCRIPTED:
+        return SCRIPTED[config.policy](config.epsilon)
+    if not Path(config.policy).exists():
+        raise WrongUse(
+            f"--policy: expected one of {', '.join(SCRIPTED)} or the path of a trained run; got {config.policy!r}"
+        )
+    from envrl.agents.policies.trained import TrainedPolicy  # imports torch
+
+    return TrainedPolicy(Path(config.policy), config.temperature)
+
+
 def _play(env: gymnasium.Env[str, str], policy: Policy, config: RecordConfig, number: int) -> Outcome:
-    options = None
+    task_id = None
     if config.order == "listed":
         ids = _text_env(env, "--order listed").task_ids()
-        options = {"task_id": ids[number % len(ids)]}
-    observation, info = env.reset(seed=config.seed + number, options=options)
-    if config.policy != "random":
+        task_id = ids[number % len(ids)]
+    if config.policy in ("expert", "imitable", "explorer"):
         _text_env(env, f"--policy {config.policy}")
-    env.action_space.seed(config.seed + number)
-    policy.begin(env, np.random.default_rng((config.seed, number)))
-    steps, over = 0, False
-    while not over:
-        try:
-            action = policy.act(observation, info)
-        except NoExpert:
-            break
-        observation, _, terminated, truncated, info = env.step(action)
-        steps += 1
-        over = terminated or truncated
-    success = bool(info["is_success"]) if "is_success" in info else None
-    return Outcome(steps, success, info.get("fault") is not None)
+    return play_episode(env, policy, seed=(config.seed, number), task_id=task_id)
 
 
 def _text_env(env: gymnasium.Env[Any, Any], option: str) -> TextEnv:

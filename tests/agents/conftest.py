@@ -34,7 +34,9 @@ def play_expert(episodes: int, seed: int = 0) -> list[list[Transition]]:
             done = terminated or truncated
             outcome = (observation, float(reward), terminated, truncated, info)
             rows.append(
-                describe_step(env, before, before_info, action, outcome, step=len(rows), episode_id=str(index))
+                describe_step(
+                    env, before, before_info, action, outcome, step=len(rows), episode_id=str(index)
+                )
             )
         played.append(rows)
     return played

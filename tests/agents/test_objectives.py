@@ -56,7 +56,14 @@ def test_step_weights(expert_episodes):
     faulted = replace(rows[0], fault="server died")
     malformed = replace(rows[0], action="xyzzy", action_status="malformed")
     refused = replace(rows[0], action="go to moon 1", action_status="inadmissible")
-    assert step_weights([rows[0], rows[0], faulted, malformed, refused, rows[1]]) == [1.0, 0.1, 0.0, 0.0, 0.1, 1.0]
+    assert step_weights([rows[0], rows[0], faulted, malformed, refused, rows[1]]) == [
+        1.0,
+        0.1,
+        0.0,
+        0.0,
+        0.1,
+        1.0,
+    ]
 
 
 def test_state_prediction_targets_are_the_raw_next_observations(lm, expert_episodes):

@@ -10,9 +10,13 @@ def pairs(vocabulary, count, seed):
     rng = random.Random(seed)
     for _ in range(count):
         prompt = [rng.randrange(vocabulary) for _ in range(rng.randint(1, 60))]
-        yield prompt, [
-            [rng.randrange(vocabulary) for _ in range(rng.randint(1, 8))] for _ in range(rng.randint(1, 24))
-        ]
+        yield (
+            prompt,
+            [
+                [rng.randrange(vocabulary) for _ in range(rng.randint(1, 8))]
+                for _ in range(rng.randint(1, 24))
+            ],
+        )
 
 
 def test_packed_equals_naive_on_200_random_pairs(lm):

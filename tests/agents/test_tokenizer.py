@@ -8,7 +8,10 @@ from hypothesis import strategies as st
 
 from envrl.agents.tokenizer import SPECIAL_TOKENS, find_phrases, train_tokenizer
 
-TEXTS = ["You arrive at cabinet 1. The cabinet 1 is closed.", "You arrive at shelf 2. On the shelf 2, you see a mug 3."] * 20
+TEXTS = [
+    "You arrive at cabinet 1. The cabinet 1 is closed.",
+    "You arrive at shelf 2. On the shelf 2, you see a mug 3.",
+] * 20
 TOKENIZER = train_tokenizer(TEXTS)
 
 
@@ -28,7 +31,7 @@ def test_phrases_are_tokens_and_names_stay_whole():
 
 
 def test_a_phrase_does_not_match_inside_a_word():
-    assert [TOKENIZER.decode([i]) for i in encode("You arrive attic")][0] != "You arrive at"
+    assert next(TOKENIZER.decode([i]) for i in encode("You arrive attic")) != "You arrive at"
 
 
 def test_text_that_looks_like_structure_is_spelled_out():
@@ -52,7 +55,11 @@ def test_the_same_text_gives_the_same_tokenizer_in_any_process():
     here = hashlib.sha256(TOKENIZER._tokenizer.to_str().encode()).hexdigest()
     for seed in ("1", "2"):
         out = subprocess.run(
-            [sys.executable, "-c", program], env={"PYTHONHASHSEED": seed, "PATH": ""}, capture_output=True, text=True, check=True
+            [sys.executable, "-c", program],
+            env={"PYTHONHASHSEED": seed, "PATH": ""},
+            capture_output=True,
+            text=True,
+            check=True,
         )
         assert out.stdout.strip() == here
 

@@ -1,4 +1,4 @@
-"""Policies without a model, for `envrl record`: the experts, an explorer, and chance."""
+"""Policies without a model: the experts, an explorer, and chance."""
 
 import re
 from collections.abc import Callable
@@ -7,7 +7,6 @@ from typing import Any, Protocol
 import gymnasium
 import numpy as np
 
-from envrl.commands.environment import WrongUse
 from envrl.envs.errors import NoExpert
 
 _BLANK = re.compile(r"<[^<>]*>")
@@ -100,24 +99,10 @@ class ImitablePolicy:
         return str(actions[0])
 
 
-POLICIES: dict[str, Callable[[float], Policy]] = {
+#: by name: made from the share of random actions that ``explorer`` takes
+SCRIPTED: dict[str, Callable[[float], Policy]] = {
     "expert": lambda epsilon: PrivilegedPolicy(),
     "imitable": lambda epsilon: ImitablePolicy(),
     "explorer": lambda epsilon: ImitablePolicy(epsilon),
     "random": lambda epsilon: RandomPolicy(),
 }
-
-
-def make_policy(name: str, epsilon: float) -> Policy:
-    """The policy called ``name``.
-
-    Args:
-        name: a key of `POLICIES`.
-        epsilon: share of random actions in ``explorer``.
-
-    Raises:
-        WrongUse: there is no such policy.
-    """
-    if name not in POLICIES:
-        raise WrongUse(f"--policy: expected one of {', '.join(POLICIES)}; got {name!r}")
-    return POLICIES[name](epsilon)
