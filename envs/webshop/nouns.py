@@ -39,9 +39,9 @@ _SELDOM_NOUNS = frozenset(
     easily eight either even ever every extremely few five for four from fully get had has have he help her
     here his how i if imported in included includes including inspired into is it its just less made make
     makes many me more most much must my never new nine nor not of off on once one only onto or other our
-    out over own per really resealable seven she should six so some still such than that the their them then there these they
-    this those three through to together too two under until up upon us very via was we well were what when
-    where which while who why will with within without would you your x
+    out over own per really resealable seven she should six so some still such than that the their them then
+    there these they this those three through to together too two under until up upon us very via was we well
+    were what when where which while who why will with within without would you your x
     african based comfortable cooling damaged discontinued effective floating full hawaiian italian japanese
     large nordic oriental original piercing pointed powered pressed shaped smoked stable vegetarian virtual
     """.split()  # noqa: SIM905 - easier to read than a list
