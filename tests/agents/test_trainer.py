@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from small_run import SMALL
 
 from envrl.agents import checkpoint
 from envrl.agents.config import TrainConfig
@@ -17,26 +18,6 @@ from envrl.agents.trainer import train
 from envrl.envs.errors import EnvRLError
 from envrl.wrappers.recording import iter_episodes, read_transitions
 
-SMALL = TrainConfig(
-    sft_episodes=60,
-    sft_updates=60,
-    sft_batch_tokens=1500,
-    updates=5,
-    groups=2,
-    group_size=4,
-    minibatches=2,
-    aux_episodes=1,
-    aux_rows=4,
-    aux_cap=0.0,
-    eval_episodes=4,
-    eval_every=2,
-    checkpoint_every=1,
-    threads=1,
-    env_kwargs={
-        "task_types": ["pick_and_place_simple"],
-        "difficulty": {"receptacles": [10, 12], "hidden": 0.0},
-    },
-)
 TIMES = {"wall_s", "time/rollout_s", "time/update_s"}
 
 
