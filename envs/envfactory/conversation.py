@@ -1,0 +1,83 @@
+"""The conversation as plain data: which turn it is, what was asked, said and seen."""
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from envrl.envs.envfactory.task import Output, Task
+
+_NUMBER = re.compile(r"(?<![\w.])-?\$?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?!\w)")
+
+
+class Conversation(NamedTuple):
+    """Where a conversation stands; sets are bit masks, so that two of them compare quickly.
+
+    Attributes:
+        turn: index of the user's turn that is being worked on.
+        answered: slots of this turn that the user has filled.
+        questions: other questions answered in this turn.
+        said, seen: outputs of the task that the agent told, that it came across.
+        ended: the user has left.
+        transcript: (speaker, text) so far, only where the user needs it.
+    """
+
+    turn: int = 0
+    answered: int = 0
+    questions: int = 0
+    said: int = 0
+    seen: int = 0
+    ended: bool = False
+    transcript: tuple[tuple[str, str], ...] = ()
+
+
+def see(task: Task, at: Conversation, text: str) -> Conversation:
+    """The agent reads ``text``, a tool's result or an answer of the user."""
+    seen = at.seen
+    for index, output in enumerate(task.outputs):
+        if output.see and not seen >> index & 1 and mentions(text, output.value):
+            seen |= 1 << index
+    return at if seen == at.seen else at._replace(seen=seen)
+
+
+def say(task: Task, at: Conversation, text: str) -> Conversation:
+    """The agent tells the user ``text``; what it has not come across does not count as told."""
+    said = at.said
+    for index, output in enumerate(task.outputs):
+        known = not output.see or at.seen >> index & 1
+        if output.say and known and not said >> index & 1 and mentions(text, output.value):
+            said |= 1 << index
+    return at if said == at.said else at._replace(said=said)
+
+
+def given(outputs: Sequence[Output], at: Conversation) -> list[bool]:
+    """Which outputs have been brought up as they must be."""
+    return [
+        (not output.say or bool(at.said >> index & 1)) and (not output.see or bool(at.seen >> index & 1))
+        for index, output in enumerate(outputs)
+    ]
+
+
+def mentions(text: str, value: int | float | str) -> bool:
+    """Whether a value stands in a text: numbers in any usual form, words whole and in any case.
+
+    >>> mentions("You have $1,250.50 left.", 1250.5), mentions("Order A12 is late", "a1")
+    (True, False)
+    """
+    if isinstance(value, str):
+        return _words(value).search(text) is not None
+    # Amounts are often rounded to cents when they are told; whole numbers are not.
+    near = 0.005 if value != int(value) else 0.0
+    for found in _NUMBER.findall(text):
+        number = float(found.replace(",", "").replace("$", ""))
+        if number == value or abs(number - value) <= near:
+            return True
+    return False
+
+
+@lru_cache(maxsize=4096)  # a task looks for the same few values in every text
+def _words(value: str) -> re.Pattern[str]:
+    words = r"\s+".join(map(re.escape, value.split()))
+    before = r"(?<!\w)" if words[:1].isalnum() else ""
+    after = r"(?!\w)" if words[-1:].isalnum() else ""
+    return re.compile(before + words + after, re.IGNORECASE)
