@@ -5,6 +5,7 @@ import gymnasium
 #: id -> (entry point as a string, max_episode_steps). Strings keep EnvSpec JSON-able and picklable.
 ENVS: dict[str, tuple[str, int]] = {
     "EnvRL/ALFWorld-v0": ("envrl.envs.alfworld.env:ALFWorldEnv", 50),
+    "EnvRL/WebShop-v0": ("envrl.envs.webshop.env:WebShopEnv", 15),
     "EnvRL/EnvFactory-v0": ("envrl.envs.envfactory.env:EnvFactoryEnv", 30),
 }
 

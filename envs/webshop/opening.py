@@ -21,6 +21,7 @@ from envrl.envs.webshop.catalog import Catalog, catalog_of
 from envrl.envs.webshop.nouns import has_spacy, spacy_table
 from envrl.envs.webshop.official import OfficialFiles, find_files, read_products
 from envrl.envs.webshop.product import Product
+from envrl.envs.webshop.shop import Shop
 from envrl.envs.webshop.store import KIND, build_store, open_store
 
 _LOG = logging.getLogger(__name__)
@@ -30,37 +31,37 @@ SYNTHETIC_PRODUCTS = 1000
 _IN_MEMORY = 2000
 #: titles are parsed with spaCy in advance only up to this number: it takes a millisecond each
 _PARSED_TITLES = 20_000
-#: catalogues that stay open although no environment uses them
+#: shops that stay open although no environment uses them
 _KEPT = 4
 
 
-class _OpenCatalogs:
-    """The catalogues of this process by what they were made from; each is made by one thread only."""
+class _OpenShops:
+    """The shops of this process by what they were made from; each is made by one thread only."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._making: dict[str, threading.Lock] = {}
-        self._open: OrderedDict[str, Catalog] = OrderedDict()
+        self._open: OrderedDict[str, Shop] = OrderedDict()
 
-    def get(self, key: str, make: Callable[[], Catalog]) -> Catalog:
-        """The catalogue under ``key``, made where it is not open."""
+    def get(self, key: str, make: Callable[[], Shop]) -> Shop:
+        """The shop under ``key``, made where it is not open."""
         with self._lock:
             making = self._making.setdefault(key, threading.Lock())
         with making:
             with self._lock:
-                catalog = self._open.get(key)
-            if catalog is None:
-                catalog = make()
+                shop = self._open.get(key)
+            if shop is None:
+                shop = make()
             with self._lock:
-                self._open[key] = catalog
+                self._open[key] = shop
                 self._open.move_to_end(key)
                 while len(self._open) > _KEPT:
                     self._open.popitem(last=False)
-        return catalog
+        return shop
 
 
 #: a process opens a catalogue once, however many environments it has
-_OPEN = _OpenCatalogs()
+_OPEN = _OpenShops()
 
 
 def load_catalog(source: str = "synthetic", num_products: int | None = None, seed: int = 0) -> Catalog:
@@ -77,14 +78,32 @@ def load_catalog(source: str = "synthetic", num_products: int | None = None, see
         InvalidData: a file is broken or holds no product.
         ValueError: ``num_products`` is not positive.
     """
+    return load_shop(source, num_products, seed).catalog
+
+
+def load_shop(
+    source: str = "synthetic",
+    num_products: int | None = None,
+    seed: int = 0,
+    show_attributes: bool = False,
+) -> Shop:
+    """The pages of the catalogue called ``source``, shared by everyone who asks for the same.
+
+    Args and errors as for `load_catalog`; ``show_attributes`` as for `envrl.envs.webshop.shop.Shop`.
+    """
     if num_products is not None and num_products < 1:
         raise ValueError(f"num_products must be positive or None, got {num_products}")
     if source == "synthetic":
         count = num_products or SYNTHETIC_PRODUCTS
-        return _OPEN.get(f"synthetic {count} {seed}", lambda: _synthetic(count, seed))
-    files = find_files(source)
-    fingerprint = _fingerprint(files.all, num_products)
-    return _OPEN.get(fingerprint, lambda: _official(files, num_products, fingerprint))
+        key = f"synthetic {count} {seed}"
+        shop = _OPEN.get(key, lambda: Shop(_synthetic(count, seed)))
+    else:
+        files = find_files(source)
+        key = _fingerprint(files.all, num_products)
+        shop = _OPEN.get(key, lambda: Shop(_official(files, num_products, key)))
+    if not show_attributes:
+        return shop
+    return _OPEN.get(f"{key} attributes", lambda: Shop(shop.catalog, show_attributes=True))
 
 
 def _synthetic(count: int, seed: int) -> Catalog:

@@ -16,6 +16,9 @@ BACK, NEXT, PREVIOUS, BUY = "Back to Search", "Next >", "< Prev", "Buy Now"
 SUB_PAGES = ("Description", "Features", "Reviews", "Attributes")
 HITS_PER_PAGE = 10
 
+#: labels of an item page that do what they do even where an option value is called so
+_BUTTONS = frozenset(label.lower() for label in (BACK, PREVIOUS, BUY, *SUB_PAGES))
+
 PLAIN, BUTTON, OPTION, LINK = "plain", "button", "option", "link"
 #: pages that stay worked out, of either kind; one takes some 10 KB
 _KEPT_PAGES = 2048
@@ -141,6 +144,10 @@ class ItemPage:
         """The pieces in text mode."""
         return joined(self.pieces)
 
+    def can_be_chosen(self, value: str) -> bool:
+        """Whether a click on an option value chooses it: some are called like a button, or cannot be said."""
+        return value.lower() not in _BUTTONS and f"click[{value}]" in self.admissible
+
     def sub_page(self, name: str) -> tuple[Piece, ...]:
         """All of a sub page but the instruction. There are no reviews in the official data."""
         product = self.product
@@ -185,6 +192,8 @@ class Shop:
     def __init__(self, catalog: Catalog, show_attributes: bool = False) -> None:
         self.catalog = catalog
         self._show_attributes = show_attributes
+        #: what can be done on every sub page
+        self.sub_page_clicks = as_clicks((BACK.lower(), PREVIOUS.lower()))
         self.item = lru_cache(_KEPT_PAGES)(self._item)
         self._found = lru_cache(_KEPT_PAGES)(catalog.search)
         self._results = lru_cache(_KEPT_PAGES)(self._page)
