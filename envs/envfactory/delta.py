@@ -64,6 +64,9 @@ class Rules(NamedTuple):
     ignored: tuple[tuple[str, ...], ...] = ()
 
 
+EXACT = Rules()
+
+
 def rules(unordered: Iterable[str] = (), ignored: Iterable[str] = ()) -> Rules:
     """The rules that patterns written with dots stand for."""
     return Rules(tuple(tuple(p.split(".")) for p in unordered), tuple(tuple(p.split(".")) for p in ignored))
@@ -86,7 +89,7 @@ class Agreement(NamedTuple):
         return self.found == self.wanted and not self.collateral
 
 
-def compare(wanted: Sequence[Change], actual: Sequence[Change], rule: Rules = Rules()) -> Agreement:
+def compare(wanted: Sequence[Change], actual: Sequence[Change], rule: Rules = EXACT) -> Agreement:
     """Match the changes that were made with those that were wanted."""
     goals = [change for change in wanted if not _matches_any(rule.ignored, change.path)]
     rest: list[Change] = []

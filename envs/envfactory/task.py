@@ -199,7 +199,8 @@ class TaskFolder:
             return self.tasks[task_id]
         except KeyError:
             raise InvalidTask(
-                f"no task {task_id!r} among the {len(self.tasks)} of {self.folder}; the first is {next(iter(self.tasks))!r}"
+                f"no task {task_id!r} among the {len(self.tasks)} of {self.folder}; "
+                f"the first is {next(iter(self.tasks))!r}"
             ) from None
 
     def state(self, state_id: str) -> bytes:
@@ -256,7 +257,8 @@ def _lines(file: Path) -> list[bytes]:
         return [line for line in file.read_bytes().splitlines() if line.strip()]
     except (FileNotFoundError, NotADirectoryError):
         raise DataNotFound(
-            f"expected {file.name} in {file.parent}, found none; `envrl factory build SOURCE --output {file.parent}` makes it"
+            f"expected {file.name} in {file.parent}, found none; "
+            f"`envrl factory build SOURCE --output {file.parent}` makes it"
         ) from None
 
 
