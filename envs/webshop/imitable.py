@@ -1,8 +1,8 @@
 """The imitable expert: reads the instruction and the pages, as an agent can, and knows nothing else.
 
-It searches for what the instruction asks for, opens the result whose title shares most words with it and whose
-price may be low enough, chooses the option values that the instruction names, and buys; a product without one of
-these values it leaves for the next. What it has opened it knows from the episode.
+It searches with the instruction's own words, opens the first result whose price may be low enough, chooses the
+option values that the instruction names, and buys; a product without one of these values it leaves for the
+next result. What it has opened and chosen it knows from the episode.
 """
 
 import re
@@ -21,8 +21,10 @@ _OPTION = re.compile(r"(?:^|, and )([^:,]{1,40}): ")
 _WORD = re.compile(r"[^\W_]+")
 #: words that say nothing of the product
 _EMPTY = frozenset(
-    "a an and are be can find for get give i im in is it like looking me my need of on or please show some that"
-    " the this to want with would you".split()  # noqa: SIM905 - easier to read than a list
+    """
+    a an and are be can find for get give i im in is it like looking me my need of on or please show some that
+    the this to want with would you
+    """.split()  # noqa: SIM905 - easier to read than a list
 )
 #: pages of results that are looked at before the best product seen so far must do
 _PAGES = 2
@@ -31,8 +33,9 @@ _OPENED = 4
 
 
 class Request(NamedTuple):
-    """What an instruction says: the thing in words, wanted (name, value) options, the price limit."""
+    """What an instruction says: all but the price limit, the thing alone, wanted options, the price limit."""
 
+    wish: str
     thing: str
     options: tuple[tuple[str, str], ...]
     limit: float
@@ -41,20 +44,21 @@ class Request(NamedTuple):
 def read_instruction(instruction: str) -> Request:
     """The parts of an instruction; in one by a person everything but the price is the thing.
 
-    >>> read_instruction("Find me red shoes with size: 10, and width: wide, and price lower than 50.00 dollars")
-    Request(thing='Find me red shoes', options=(('size', '10'), ('width', 'wide')), limit=50.0)
+    >>> request = read_instruction("Find me shoes with size: 10, and fit: wide, and price lower than 50.00 dollars")
+    >>> request.thing, request.options, request.limit
+    ('Find me shoes', (('size', '10'), ('fit', 'wide')), 50.0)
     """
     price = _PRICE.search(instruction)
     limit = float(price[1]) if price else float("inf")
     rest = instruction[: price.start()] if price else instruction
     clause = _OPTIONS.search(rest)
     if clause is None:
-        return Request(rest, (), limit)
+        return Request(rest, rest, (), limit)
     named, options = rest[clause.end() :], []
     starts = list(_OPTION.finditer(named))
     for start, following in zip(starts, [*starts[1:], None], strict=True):
         options.append((start[1], named[start.end() : following.start() if following else None]))
-    return Request(rest[: clause.start()], tuple(options), limit)
+    return Request(rest, rest[: clause.start()], tuple(options), limit)
 
 
 def imitable_action(shop: Shop, state: State, instruction: str) -> str:
@@ -83,14 +87,15 @@ def imitable_action(shop: Shop, state: State, instruction: str) -> str:
 
 
 def _words_to_search(request: Request) -> str:
-    words = request.thing.replace("[", " ").replace("]", " ").lower().split()
+    """The wish from its first telling word on: products are also found by their option values."""
+    words = request.wish.replace("[", " ").replace("]", " ").lower().split()
     while len(words) > 1 and words[0] in _EMPTY:
         words.pop(0)
     return " ".join(words) or "anything"
 
 
 def _choose_result(page: ResultsPage, state: State, request: Request) -> str:
-    """Open the most promising product that has not been opened, or look at the next page."""
+    """Open the first product that has not been opened and may be cheap enough, or look at the next page."""
     hits = _fresh(page, state, request)
     if not hits or len(state.visited) >= _OPENED:
         if page.number < _PAGES and page.hits and len(state.visited) < _OPENED:
@@ -100,9 +105,7 @@ def _choose_result(page: ResultsPage, state: State, request: Request) -> str:
         if page.number > 1:
             return _click(PREVIOUS)
         raise NoExpert("the search has found nothing")
-    wanted = _stems(request.thing)
-    # max keeps the first of equals: the better hit
-    return _click(max(hits, key=lambda hit: len(wanted & _stems(hit.title))).asin)
+    return _click(hits[0].asin)
 
 
 def _fresh(page: ResultsPage, state: State, request: Request) -> list[Product]:
@@ -148,12 +151,6 @@ def _wanted_values(page: ItemPage, request: Request) -> Iterable[tuple[str, str 
 
 def _affordable(product: Product, request: Request) -> bool:
     return min(product.pricing) <= request.limit
-
-
-def _stems(text: str) -> set[str]:
-    """Words without a plural s, so that shoe and shoes are one."""
-    words = _WORD.findall(text.lower())
-    return {word.removesuffix("s") for word in words if word not in _EMPTY}
 
 
 def _click(label: str) -> str:
