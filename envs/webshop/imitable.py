@@ -12,7 +12,7 @@ from typing import NamedTuple
 from envrl.envs.errors import NoExpert
 from envrl.envs.webshop.pages import State
 from envrl.envs.webshop.product import Product
-from envrl.envs.webshop.shop import BUY, NEXT, PREVIOUS, ItemPage, ResultsPage, Shop
+from envrl.envs.webshop.shop import BUY, NEXT, PREVIOUS, Hit, ItemPage, ResultsPage, Shop
 
 _PRICE = re.compile(r",? and price lower than (\d+(?:\.\d+)?) dollars\.?$")
 #: the options of a synthetic goal: from the first " with" that a name and a colon follow
@@ -108,9 +108,10 @@ def _choose_result(page: ResultsPage, state: State, request: Request) -> str:
     return _click(hits[0].asin)
 
 
-def _fresh(page: ResultsPage, state: State, request: Request) -> list[Product]:
+def _fresh(page: ResultsPage, state: State, request: Request) -> list[Hit]:
     """Products on a page of results that have not been opened and may be cheap enough."""
-    return [hit for hit in page.hits if hit.asin.upper() not in state.visited and _affordable(hit, request)]
+    unopened = [hit for hit in page.hits if hit.asin.upper() not in state.visited]
+    return [hit for hit in unopened if _affordable(hit.product, request)]
 
 
 def _shop_item(page: ItemPage, results: ResultsPage, state: State, request: Request) -> str:

@@ -64,9 +64,9 @@ def clickables(shop: Shop, state: State) -> tuple[str, ...]:
         case "index":
             return ("search",)
         case "results":
-            return shop.results(state.query, state.number).clickables
+            return tuple(shop.results(state.query, state.number).labels)
         case "item":
-            return shop.item(state.asin).clickables
+            return tuple(shop.item(state.asin).labels)
         case "sub":
             return (BACK.lower(), PREVIOUS.lower())
         case "done":

@@ -5,8 +5,8 @@ the business of `envrl.envs.webshop.rendering`. What a page says of the task and
 out here and added there.
 """
 
-from collections.abc import Iterable, Mapping
-from functools import cached_property, lru_cache
+from collections.abc import Iterable
+from functools import lru_cache
 from typing import NamedTuple
 
 from envrl.envs.webshop.catalog import Catalog
@@ -24,7 +24,10 @@ PLAIN, BUTTON, OPTION, LINK = "plain", "button", "option", "link"
 _KEPT_PAGES = 2048
 #: pages of longer queries are not kept: only noise is that long
 _LONGEST_QUERY = 2000
+#: products that are ready to be listed; one takes some 1.5 KB
+_KEPT_HITS = 8192
 _BLANKS = " \t\n\f\r"
+_SEPARATOR = " [SEP] "
 
 
 class Piece(NamedTuple):
@@ -45,6 +48,30 @@ def visible(kind: str, text: str) -> tuple[Piece, ...]:
     return (Piece(kind, text),)
 
 
+class Hit:
+    """A product as results show it.
+
+    Args:
+        product: the product.
+    """
+
+    __slots__ = ("asin", "clicks", "label", "pieces", "product", "text")
+
+    def __init__(self, product: Product) -> None:
+        self.product, self.asin, self.label = product, product.asin, product.asin.lower()
+        self.clicks = as_clicks((self.label,))
+        self.pieces = (
+            *visible(LINK, product.asin),
+            *visible(PLAIN, product.title),
+            *visible(PLAIN, product.price_tag),
+        )
+        self.text = joined(self.pieces)
+
+
+_FIRST_PAGE = (BACK.lower(), NEXT.lower())
+_LATER_PAGE = (BACK.lower(), PREVIOUS.lower(), NEXT.lower())
+
+
 class ResultsPage:
     """One page of a search.
 
@@ -52,44 +79,36 @@ class ResultsPage:
         hits: the products on this page.
         number: of the page, from 1.
         total: products found in all.
+
+    Attributes:
+        labels: what can be clicked, lower case, in order -> the ASIN, or "" for buttons.
+        admissible: clicks as actions.
+        text: all of the page but the instruction, in text mode.
     """
 
-    def __init__(self, hits: tuple[Product, ...], number: int, total: int) -> None:
+    __slots__ = ("admissible", "hits", "labels", "number", "text", "total")
+
+    def __init__(self, hits: tuple[Hit, ...], number: int, total: int) -> None:
         self.hits, self.number, self.total = hits, number, total
+        buttons = _LATER_PAGE if number > 1 else _FIRST_PAGE
+        self.labels: dict[str, str] = dict.fromkeys(buttons, "")
+        clicks = as_clicks(buttons)
+        for hit in hits:
+            self.labels[hit.label] = hit.asin
+            clicks += hit.clicks
+        self.admissible = clicks
+        self.text = _SEPARATOR.join((joined(self._head()), *[hit.text for hit in hits]))
 
-    @cached_property
-    def labels(self) -> Mapping[str, str]:
-        """What can be clicked, lower case -> the ASIN, or "" for buttons."""
-        buttons = [BACK, PREVIOUS, NEXT] if self.number > 1 else [BACK, NEXT]
-        return {label.lower(): "" for label in buttons} | {hit.asin.lower(): hit.asin for hit in self.hits}
-
-    @cached_property
-    def clickables(self) -> tuple[str, ...]:
-        """The labels in order."""
-        return tuple(self.labels)
-
-    @cached_property
-    def admissible(self) -> tuple[str, ...]:
-        """Clicks as actions."""
-        return as_clicks(self.clickables)
-
-    @cached_property
+    @property
     def pieces(self) -> tuple[Piece, ...]:
         """All of the page but the instruction."""
-        pieces = [Piece(BUTTON, BACK), Piece(PLAIN, f"Page {self.number} (Total results: {self.total})")]
-        if self.number > 1:
-            pieces.append(Piece(BUTTON, PREVIOUS))
-        pieces.append(Piece(BUTTON, NEXT))
-        for hit in self.hits:
-            pieces += visible(LINK, hit.asin)
-            pieces += visible(PLAIN, hit.title)
-            pieces += visible(PLAIN, hit.price_tag)
-        return tuple(pieces)
+        return (*self._head(), *(piece for hit in self.hits for piece in hit.pieces))
 
-    @cached_property
-    def text(self) -> str:
-        """The pieces in text mode."""
-        return joined(self.pieces)
+    def _head(self) -> list[Piece]:
+        told = Piece(PLAIN, f"Page {self.number} (Total results: {self.total})")
+        if self.number > 1:
+            return [Piece(BUTTON, BACK), told, Piece(BUTTON, PREVIOUS), Piece(BUTTON, NEXT)]
+        return [Piece(BUTTON, BACK), told, Piece(BUTTON, NEXT)]
 
 
 class ItemPage:
@@ -98,37 +117,29 @@ class ItemPage:
     Args:
         product: the product.
         show_attributes: whether there is a button for its attributes.
+
+    Attributes:
+        sub_pages: names of its sub pages.
+        labels: what can be clicked, lower case, in order -> name of the option it is a value of, or "" for
+            buttons. A value that several options have stands in the place of the first and counts for the last.
+        admissible: clicks as actions.
+        pieces: all of the page but the instruction.
+        text: the pieces in text mode.
     """
+
+    __slots__ = ("admissible", "labels", "pieces", "product", "sub_pages", "text")
 
     def __init__(self, product: Product, show_attributes: bool) -> None:
         self.product = product
         self.sub_pages = SUB_PAGES if show_attributes else SUB_PAGES[:-1]
+        self.labels = {label.lower(): "" for label in (BACK, PREVIOUS, *self.sub_pages, BUY)}
+        for name, values in product.options.items():
+            self.labels |= dict.fromkeys(values, name)
+        self.admissible = as_clicks(self.labels)
+        self.pieces = self._pieces()
+        self.text = joined(self.pieces)
 
-    @cached_property
-    def labels(self) -> Mapping[str, str]:
-        """What can be clicked, lower case -> name of the option it is a value of, or "" for buttons.
-
-        A value that several options have stands in the place of the first and counts for the last.
-        """
-        buttons = (BACK, PREVIOUS, *self.sub_pages, BUY)
-        labels = {label.lower(): "" for label in buttons}
-        for name, values in self.product.options.items():
-            labels |= dict.fromkeys(values, name)
-        return labels
-
-    @cached_property
-    def clickables(self) -> tuple[str, ...]:
-        """The labels in order."""
-        return tuple(self.labels)
-
-    @cached_property
-    def admissible(self) -> tuple[str, ...]:
-        """Clicks as actions."""
-        return as_clicks(self.clickables)
-
-    @cached_property
-    def pieces(self) -> tuple[Piece, ...]:
-        """All of the page but the instruction."""
+    def _pieces(self) -> tuple[Piece, ...]:
         product = self.product
         pieces = [Piece(BUTTON, BACK), Piece(BUTTON, PREVIOUS)]
         for name, values in product.options.items():
@@ -138,11 +149,6 @@ class ItemPage:
         pieces += visible(PLAIN, product.title)
         pieces += (Piece(PLAIN, f"Price: {product.price_tag}"), Piece(PLAIN, "Rating: N.A."))
         return (*pieces, *(Piece(BUTTON, label) for label in (*self.sub_pages, BUY)))
-
-    @cached_property
-    def text(self) -> str:
-        """The pieces in text mode."""
-        return joined(self.pieces)
 
     def can_be_chosen(self, value: str) -> bool:
         """Whether a click on an option value chooses it: some are called like a button, or cannot be said."""
@@ -178,7 +184,7 @@ def _can_be_said(label: str) -> bool:
 
 def joined(pieces: Iterable[Piece]) -> str:
     """Pieces in text mode."""
-    return " [SEP] ".join(piece.text.strip() for piece in pieces)
+    return _SEPARATOR.join([piece.text.strip() for piece in pieces])
 
 
 class Shop:
@@ -195,6 +201,7 @@ class Shop:
         #: what can be done on every sub page
         self.sub_page_clicks = as_clicks((BACK.lower(), PREVIOUS.lower()))
         self.item = lru_cache(_KEPT_PAGES)(self._item)
+        self._hit = lru_cache(_KEPT_HITS)(lambda asin: Hit(catalog.product(asin)))
         self._found = lru_cache(_KEPT_PAGES)(catalog.search)
         self._results = lru_cache(_KEPT_PAGES)(self._page)
 
@@ -209,7 +216,7 @@ class Shop:
     def _page(self, query: str, number: int) -> ResultsPage:
         found = self.found(query)
         shown = found[(number - 1) * HITS_PER_PAGE : number * HITS_PER_PAGE]
-        return ResultsPage(tuple(map(self.catalog.product, shown)), number, len(found))
+        return ResultsPage(tuple(map(self._hit, shown)), number, len(found))
 
     def _item(self, asin: str) -> ItemPage:
         return ItemPage(self.catalog.product(asin), self._show_attributes)

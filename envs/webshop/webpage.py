@@ -124,14 +124,15 @@ def _results(page: ResultsPage, state: State, instruction: str) -> Iterable[str]
         yield _button(PREVIOUS)
     yield _button(NEXT)
     for hit in page.hits:
-        address = escape("?action=" + quote(f"click[{hit.asin.lower()}]", errors="replace"))
+        product = hit.product
+        address = escape("?action=" + quote(f"click[{hit.label}]", errors="replace"))
         style = ' style="color: #8a4fb0"' if hit.asin.upper() in state.visited else ""
         yield '<div class="hit">'
-        if hit.image:
-            yield f'<img src="{escape(hit.image)}" alt="" loading="lazy">'
+        if product.image:
+            yield f'<img src="{escape(product.image)}" alt="" loading="lazy">'
         yield f'<h4><a class="product-link" href="{address}"{style}>{escape(hit.asin)}</a></h4>'
-        yield f"<h4>{escape(hit.title)}</h4>"
-        yield f"<h5>{escape(hit.price_tag)}</h5>"
+        yield f"<h4>{escape(product.title)}</h4>"
+        yield f"<h5>{escape(product.price_tag)}</h5>"
         yield "</div>"
 
 
