@@ -106,10 +106,10 @@ class TrainConfig:
     """``shuffled`` permutes the next observations: the placebo control, in both stages."""
     aux_cap: float = 0.5
     """The objectives' gradient norm is at most this share of the policy gradient's; 0 lifts the cap."""
-    aux_episodes: int = 8
+    aux_episodes: int = 4
     """Episodes of a minibatch that the objectives learn from."""
-    aux_rows: int = 32
-    """Inverse-dynamics rows of a minibatch."""
+    aux_rows: int = 16
+    """Inverse-dynamics rows of a minibatch, and of a supervised batch."""
     transitions: Path | None = None
     """Recorded transitions that the objectives learn from too."""
     transitions_share: float = 0.5

@@ -1,6 +1,8 @@
 """The main job, end to end: record expert episodes, imitate them, reinforce with both objectives, evaluate.
 
-Writes everything under runs/demo (another folder with --output). About five minutes on two cores.
+    python examples/demo.py [--seed 1] [--objectives both|off|shuffled]
+
+Everything it writes lies in runs/demo (another folder with --output). About five minutes on two cores.
 """
 
 import argparse
@@ -12,36 +14,51 @@ from envrl.agents.config import TrainConfig
 from envrl.agents.trainer import train
 from envrl.cli import main as envrl
 
+WEIGHTS = ("state_prediction", "inverse_dynamics", "sft_state_prediction", "sft_inverse_dynamics")
 
-def demo(output: Path, seed: int, objectives: str) -> None:
-    """Run the whole line; ``objectives``: ``both``, ``off`` or ``shuffled`` (the placebo)."""
+
+def demo(options: argparse.Namespace) -> None:
+    """Run the whole line."""
     started = time.monotonic()
-    recorded = output / "expert"
-    envrl(["record", "--env", "alfworld", "--policy", "imitable", "--episodes", "2000", "--seed", str(seed),
-           "--split", "train", "--output", str(recorded)])  # fmt: skip
-    weight = 0.0 if objectives == "off" else None
-    settings = TrainConfig(
-        env="EnvRL/ALFWorld-v0",
-        model="tiny",
-        algorithm="gigpo",
-        demonstrations=recorded,
-        aux_targets="shuffled" if objectives == "shuffled" else "true",
-        output=output / "run",
-        seed=seed,
-        **({} if weight is None else dict.fromkeys(_WEIGHTS, weight)),
+    expert, run = options.output / "expert", options.output / "run"
+    envrl(
+        f"record --env alfworld --policy imitable --split train --episodes {options.episodes} "
+        f"--seed {options.seed} --output {expert}".split()
     )
-    train(settings)
-    print(f"total: {time.monotonic() - started:.0f} s; everything is in {output}")
-    print(f"look closer:  envrl eval --model {output / 'run'}    play yourself:  envrl play alfworld")
+    train(
+        TrainConfig(
+            env="EnvRL/ALFWorld-v0",
+            model="tiny",
+            algorithm="gigpo",
+            demonstrations=expert,
+            sft_updates=options.sft_updates,
+            updates=options.updates,
+            eval_episodes=options.eval_episodes,
+            aux_targets="shuffled" if options.objectives == "shuffled" else "true",
+            output=run,
+            seed=options.seed,
+            **(dict.fromkeys(WEIGHTS, 0.0) if options.objectives == "off" else {}),
+        )
+    )
+    print(f"total: {time.monotonic() - started:.0f} s; everything is in {options.output}")
+    print(f"by kind of task:  envrl eval --model {run}")
+    print("play yourself:    envrl play alfworld")
 
-
-_WEIGHTS = ("state_prediction", "inverse_dynamics", "sft_state_prediction", "sft_inverse_dynamics")
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", type=Path, default=Path("runs/demo"))
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--objectives", choices=("both", "off", "shuffled"), default="both")
-    options = parser.parse_args()
-    shutil.rmtree(options.output, ignore_errors=True)  # a demo starts from nothing
-    demo(options.output, options.seed, options.objectives)
+    parser.add_argument(
+        "--objectives",
+        choices=("both", "off", "shuffled"),
+        default="both",
+        help="state prediction and inverse dynamics, neither, or both with shuffled targets (placebo)",
+    )
+    parser.add_argument("--episodes", type=int, default=2000, help="expert episodes")
+    parser.add_argument("--sft-updates", type=int, default=600)
+    parser.add_argument("--updates", type=int, default=30, help="of the reinforcement stage")
+    parser.add_argument("--eval-episodes", type=int, default=300)
+    chosen = parser.parse_args()
+    shutil.rmtree(chosen.output, ignore_errors=True)  # a demo starts from nothing
+    demo(chosen)

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,12 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 #: arguments that keep a run short, and what its output must hold
-RUNS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+RUNS: dict[str, tuple[Sequence[str], Sequence[str]]] = {
+    "demo.py": (
+        "--episodes 30 --sft-updates 10 --updates 2 --eval-episodes 4 --output demo".split(),
+        ("untrained", "imitation", "reinforcement", "transitions: demo/run/transitions", "total: "),
+    ),
+    "train_from_python.py": ((), ("reinforcement ", "24 episodes recorded")),
     "random_agent.py": (("--episodes", "5"), ("EnvRL/ALFWorld-v0: solved ", " of 5 episodes in ")),
     "swap_games.py": (("--episodes", "5"), ("generated, held-out rooms", "in/on")),
 }
