@@ -19,7 +19,7 @@ from envrl.envs.webshop.webpage import html
 
 OBSERVATION_MODES = ("text", "text_rich", "html", "url")
 #: default of the longest observation: pages of the official products stay below
-_LONGEST = {"text": 16_384, "text_rich": 16_384, "html": 65_536, "url": 8192}
+_LONGEST = {"text": 32_768, "text_rich": 32_768, "html": 65_536, "url": 8192}
 _SEARCH_BAR = ("search[<query>]",)
 
 

@@ -13,6 +13,12 @@ from envrl.envs.errors import DataNotFound, InvalidData
 
 _BLOCK = 1 << 20
 _BLANKS = re.compile(r"[ \t\n\r]*")
+#: characters after a number that the decoder may leave over because the rest of it is not there yet
+_NUMBER_TAIL = 2
+#: characters of the longest word or escape that may be cut: "-Infinity", and a pair of escapes
+_LONGEST_WORD = 16
+#: characters; a product has thousands, and a lost quotation mark must not read gigabytes
+_LARGEST_VALUE = 1 << 26
 _decode = json.JSONDecoder().raw_decode
 
 
@@ -73,12 +79,18 @@ class _Reader:
         while True:
             try:
                 value, end = _decode(self._window, self._at)
-                # a number that ends with the window may go on after it
-                if end < len(self._window) or self._ended:
+                # a number at the end of the window may go on after it: 1, 1., 1.5e
+                if (
+                    self._ended
+                    or len(self._window) - end > _NUMBER_TAIL
+                    or not isinstance(value, int | float)
+                ):
                     self._at = end
                     return value
             except json.JSONDecodeError as error:
-                if self._ended:
+                # near the end of the window or in an open string it may only be cut; elsewhere it is broken
+                cut = error.pos > len(self._window) - _LONGEST_WORD or error.msg.startswith("Unterminated")
+                if self._ended or not cut or len(self._window) - self._at > _LARGEST_VALUE:
                     self.fail("a JSON value", self._seen + error.pos, error.msg)
             self._more()
 
