@@ -54,7 +54,7 @@ def discounted_returns(rewards: Sequence[float], gamma: float) -> np.ndarray:
 
 
 def group_relative(
-    values: Sequence[float], keys: Sequence[Hashable], normalize_std: bool = True
+    values: Sequence[float] | np.ndarray, keys: Sequence[Hashable], normalize_std: bool = True
 ) -> np.ndarray:
     """Each value against the mean of those with the same key.
 
@@ -66,13 +66,13 @@ def group_relative(
     Returns:
         ``(n,)``; 0 in a group of one and in a group whose values are all equal.
     """
-    values = np.asarray(values, dtype=float)
+    given = np.asarray(values, dtype=float)
     members: dict[Hashable, list[int]] = defaultdict(list)
     for i, key in enumerate(keys):
         members[key].append(i)
-    out = np.zeros(len(values))
+    out = np.zeros(len(given))
     for index in members.values():
-        group = values[index]
+        group = given[index]
         deviation = group.std()
         if len(index) > 1 and deviation > _FLAT:
             out[index] = (group - group.mean()) / (deviation if normalize_std else 1.0)

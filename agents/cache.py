@@ -58,6 +58,9 @@ def grouped_attention(lm: LanguageModel) -> Iterator[None]:
 class _RaggedLayer(CacheLayerMixin):
     """Keys and values of one layer as ``(rows, capacity, heads, head_dim)``."""
 
+    keys: Tensor
+    values: Tensor
+
     def __init__(self, positions: "_Positions") -> None:
         super().__init__()
         self._positions = positions
@@ -124,7 +127,8 @@ class RaggedDecoder:
         self._lm = lm
         self._positions = _Positions()
         count = lm.model.config.get_text_config().num_hidden_layers
-        self._cache = Cache(layers=[_RaggedLayer(self._positions) for _ in range(count)])
+        self._layers = [_RaggedLayer(self._positions) for _ in range(count)]
+        self._cache = Cache(layers=list(self._layers))
         self.lengths = torch.zeros(rows, dtype=torch.long, device=lm.device)
 
     @property
@@ -136,7 +140,7 @@ class RaggedDecoder:
         """Drop all other rows; row ``i`` is then what ``rows[i]`` was."""
         index = torch.tensor(rows, dtype=torch.long, device=self.lengths.device)
         self.lengths = self.lengths[index]
-        for layer in self._cache.layers:
+        for layer in self._layers:
             layer.select(index)
 
     @torch.inference_mode()

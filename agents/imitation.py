@@ -63,7 +63,8 @@ class Imitation:
     ) -> None:
         self._lm, self._optimizers, self._data = lm, optimizers, data
         self._format, self._config = format, config
-        self._epoch, self._batches, self._before = -1, [], 0
+        self._epoch, self._before = -1, 0
+        self._batches: list[list[int]] = []
 
     def update(self, index: int) -> dict[str, float]:
         """Learn from the ``index``-th batch; losses per token (nats)."""

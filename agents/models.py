@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from transformers import (
     AutoModelForCausalLM,
     AutoTokenizer,
@@ -82,7 +82,7 @@ class LanguageModel:
 
     def token_id(self, token: str) -> int:
         """Id of one special token by name."""
-        return self.tokenizer.convert_tokens_to_ids(token)
+        return int(self.tokenizer.convert_tokens_to_ids(token))  # one token, one id
 
     def hidden(self, ids: Tensor) -> Tensor:
         """Last hidden states ``(batch, length, width)`` of right-padded ``ids`` ``(batch, length)``.
@@ -93,7 +93,9 @@ class LanguageModel:
 
     def logits(self, hidden: Tensor) -> Tensor:
         """Logits ``(..., vocabulary)`` of hidden states ``(..., width)``."""
-        return self.model.get_output_embeddings()(hidden)
+        head = self.model.get_output_embeddings()
+        assert isinstance(head, nn.Module)
+        return head(hidden)
 
     def backbone(self) -> Any:
         """The network below the output layer, inside an adapter if there is one."""

@@ -37,7 +37,7 @@ class Episode:
     @property
     def success(self) -> bool:
         """Whether the task was solved."""
-        return bool(self.transitions) and self.transitions[-1].is_success
+        return bool(self.transitions and self.transitions[-1].is_success)
 
     @property
     def rewards(self) -> list[float]:

@@ -44,7 +44,9 @@ def packed_logprobs(lm: LanguageModel, prompt: Sequence[int], candidates: Sequen
             input_ids=ids, attention_mask=visible[None, None], position_ids=position[None], use_cache=False
         ).last_hidden_state[0]
     # the token before each scored token: the prompt's last for the first of a candidate
-    before, target, row = [], [], []
+    before: list[int] = []
+    target: list[int] = []
+    row: list[int] = []
     offset = len(prompt)
     for i, (candidate, body) in enumerate(zip(candidates, bodies, strict=True)):
         before += [len(prompt) - 1, *range(offset, offset + len(body))]

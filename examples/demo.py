@@ -46,7 +46,9 @@ def demo(options: argparse.Namespace) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--output", type=Path, default=Path("runs/demo"))
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
@@ -56,8 +58,8 @@ if __name__ == "__main__":
         help="state prediction and inverse dynamics, neither, or both with shuffled targets (placebo)",
     )
     parser.add_argument("--episodes", type=int, default=2000, help="expert episodes")
-    parser.add_argument("--sft-updates", type=int, default=600)
-    parser.add_argument("--updates", type=int, default=30, help="of the reinforcement stage")
+    parser.add_argument("--sft-updates", type=int, default=450)
+    parser.add_argument("--updates", type=int, default=40, help="of the reinforcement stage")
     parser.add_argument("--eval-episodes", type=int, default=300)
     chosen = parser.parse_args()
     shutil.rmtree(chosen.output, ignore_errors=True)  # a demo starts from nothing
