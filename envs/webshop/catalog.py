@@ -12,7 +12,7 @@ from envrl.envs.webshop.columns import Columns, ColumnsBuilder
 from envrl.envs.webshop.goals import GoalArrays, GoalKind, GoalTable, draw_goals
 from envrl.envs.webshop.nouns import TitleNouns
 from envrl.envs.webshop.product import Product
-from envrl.envs.webshop.search import SearchIndex, build_index, documents, is_special, special_results
+from envrl.envs.webshop.search import SearchIndex, build_index, documents, is_special, special_rows
 
 #: goals of catalogues above this size are stored: drawing and shuffling millions of them takes seconds
 _GOALS_IN_MEMORY = 20_000
@@ -69,13 +69,7 @@ class Catalog:
         """ASINs, best first: at most 50, except for the special queries, which list all there are."""
         if not is_special(query):
             return tuple(self.index.search(query))
-        kind, *words = query.split(" ")
-        if kind == "<r>":
-            return tuple(special_results(query, self.products))
-        # as in the original, a category is one word
-        word = words[0] if kind == "<c>" and words else " ".join(words)
-        name = {"<a>": "attribute", "<c>": "category", "<q>": "query"}[kind]
-        return tuple(self.products[row].asin for row in self.columns.rows_with(name, word.strip()))
+        return tuple(self.products[row].asin for row in special_rows(query, self.columns))
 
     def nouns(self, product: Product) -> Sequence[str]:
         """The nouns of a product's title."""
