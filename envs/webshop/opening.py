@@ -107,13 +107,13 @@ def load_shop(
 
 
 def _synthetic(count: int, seed: int) -> Catalog:
-    from envrl.envs.webshop.generator import generate_catalog
+    from envrl.envs.webshop.generator import GENERATOR_VERSION, generate_catalog, generate_products
 
     if count <= _IN_MEMORY:
         return catalog_of(generate_catalog(count, seed))
-    source = f"synthetic/{KIND}/{count}/{seed}"
+    source = f"synthetic/{GENERATOR_VERSION}/{KIND}/{count}/{seed}"
     folder = _user_cache() / f"synthetic-{count}-{seed}"
-    return _stored(folder, source, lambda: generate_catalog(count, seed))
+    return _stored(folder, source, lambda: generate_products(count, seed))
 
 
 def _official(files: OfficialFiles, num_products: int | None, fingerprint: str) -> Catalog:
