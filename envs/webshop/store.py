@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from envrl.envs.errors import InvalidData
+from envrl.envs.errors import DataNotFound, InvalidData
 from envrl.envs.webshop.array_file import ArrayFile, read_arrays
 from envrl.envs.webshop.columns import ARRAYS, Columns, ColumnsBuilder, columns_of_arrays
 from envrl.envs.webshop.index import INDEX_FILE, SearchIndex
@@ -173,7 +173,7 @@ def _put_in_place(work: Path, folder: Path, source: str) -> None:
     except OSError:  # a folder of this name is there: another process was faster, or it is an old one
         try:
             open_store(folder, source)
-        except (InvalidData, OSError):
+        except (InvalidData, DataNotFound, OSError):
             shutil.rmtree(folder, ignore_errors=True)
             work.rename(folder)
 
@@ -183,6 +183,7 @@ def open_store(folder: Path, source: str) -> tuple[StoredProducts, Columns, Sear
 
     Raises:
         FileNotFoundError: there is none.
+        DataNotFound: a part of it is missing.
         InvalidData: it is damaged, of another version or made from other files.
     """
     if not (folder / _COLUMNS).is_file():

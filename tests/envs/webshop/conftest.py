@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from envrl.envs.webshop.catalog import Catalog, catalog_of
+from envrl.envs.webshop.nouns import approximate_nouns
 from envrl.envs.webshop.official import find_files, read_products
 from envrl.envs.webshop.shop import Shop
 
@@ -116,6 +117,12 @@ def write(tmp_path: Path) -> Callable[..., Path]:
         files = {f"items_shuffle{suffix}": items, f"items_ins_v2{suffix}": attributes}
         if people is not None:
             files[f"items_human_ins{suffix}"] = people
+        # a table of nouns, so that nothing depends on whether spaCy is installed
+        files["title_nouns"] = {
+            entry["asin"]: approximate_nouns(entry["name"])
+            for entry in items
+            if "name" in entry and "asin" in entry
+        }
         for name, content in (files | more).items():
             (folder / f"{name}.json").write_text(json.dumps(content))
         return folder
