@@ -10,7 +10,7 @@ from envrl.envs.webshop.shop import BUY, SUB_PAGES, Shop
 
 _FORMS = "write search[words] or click[label]"
 #: labels above this similarity (0 to 100) are suggested
-_NEAR = 70
+_NEAR = 60
 
 
 def why_not(shop: Shop, state: State, text: str, move: Move | None) -> str:
