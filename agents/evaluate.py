@@ -5,7 +5,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import gymnasium
-import torch
 
 from envrl.agents.policies.constrained import ConstrainedPolicy
 from envrl.agents.rollout import Episode, Progress, Task, rollout
@@ -79,9 +78,8 @@ def evaluate_policy(
     seed: int,
     progress: Progress | None = None,
 ) -> tuple[Evaluation, list[Episode]]:
-    """Play every task once; the sampler starts from ``seed``, so evaluations differ by the model alone."""
-    generator = torch.Generator(device=policy.lm.device).manual_seed(seed)
+    """Play every task once; sampling follows from ``seed``, so evaluations differ by the model alone."""
     policy.lm.model.eval()
-    episodes = rollout(envs, tasks, policy, generator, label="evaluation", progress=progress)
+    episodes = rollout(envs, tasks, policy, (seed,), label="evaluation", progress=progress)
     policy.lm.model.train()
     return summarize(episodes, envs[0]), episodes

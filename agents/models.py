@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -82,7 +82,7 @@ class LanguageModel:
 
     def token_id(self, token: str) -> int:
         """Id of one special token by name."""
-        return int(self.tokenizer.convert_tokens_to_ids(token))  # one token, one id
+        return cast(int, self.tokenizer.convert_tokens_to_ids(token))
 
     def hidden(self, ids: Tensor) -> Tensor:
         """Last hidden states ``(batch, length, width)`` of right-padded ``ids`` ``(batch, length)``.
@@ -93,9 +93,7 @@ class LanguageModel:
 
     def logits(self, hidden: Tensor) -> Tensor:
         """Logits ``(..., vocabulary)`` of hidden states ``(..., width)``."""
-        head = self.model.get_output_embeddings()
-        assert isinstance(head, nn.Module)
-        return head(hidden)
+        return cast(nn.Module, self.model.get_output_embeddings())(hidden)
 
     def backbone(self) -> Any:
         """The network below the output layer, inside an adapter if there is one."""

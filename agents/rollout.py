@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import gymnasium
-import torch
+import numpy as np
 
 from envrl.agents.policies.constrained import ConstrainedPolicy
 from envrl.agents.prompts import Decision, TokenSequence
@@ -95,7 +95,7 @@ def rollout(
     envs: Sequence[gymnasium.Env[str, str]],
     tasks: Sequence[Task],
     policy: ConstrainedPolicy,
-    generator: torch.Generator,
+    seed: Sequence[int],
     *,
     run_id: str = "",
     split: str = "",
@@ -109,7 +109,7 @@ def rollout(
         envs: environments that `reset(options={"task_id": ...})`; with a time limit of their own.
         tasks: what to play.
         policy: decides all rows of a turn together.
-        generator: the sampler's.
+        seed: the sampling of episode i follows from these numbers and i, whatever the others do.
         run_id, split, label: go into the recorded rows.
         progress: called after every turn.
         max_tokens: a longer episode is truncated.
@@ -120,7 +120,7 @@ def rollout(
     episodes: list[Episode] = []
     for start in range(0, len(tasks), len(envs)):
         wave = tasks[start : start + len(envs)]
-        runner = _Wave(envs, wave, policy, generator, run_id, split, label, max_tokens, first=start)
+        runner = _Wave(envs, wave, policy, seed, run_id, split, label, max_tokens, first=start)
         episodes += runner.play(progress)
     return episodes
 
@@ -150,7 +150,7 @@ class _Wave:
         envs: Sequence[gymnasium.Env[str, str]],
         tasks: Sequence[Task],
         policy: ConstrainedPolicy,
-        generator: torch.Generator,
+        seed: Sequence[int],
         run_id: str,
         split: str,
         label: str,
@@ -162,7 +162,7 @@ class _Wave:
         self._rows = [
             _Row(env, task, policy, first + i) for i, (env, task) in enumerate(zip(envs, tasks, strict=False))
         ]
-        self._session = policy.begin(len(self._rows), generator)
+        self._session = policy.begin([np.random.default_rng([*seed, row.number]) for row in self._rows])
 
     def play(self, progress: Progress | None) -> list[Episode]:
         live = list(self._rows)

@@ -158,13 +158,12 @@ class Trainer:
             for index in range(self.state["update"], config.updates):
                 started = time.monotonic()
                 tasks = training_tasks(self.ids, config.groups, config.group_size, self._rng(_TASKS, index))
-                generator = torch.Generator(device=self.lm.device).manual_seed(self._seed(_ROLLOUT, index))
                 self.lm.model.eval()
                 episodes = rollout(
                     self.envs,
                     tasks,
                     policy,
-                    generator,
+                    (config.seed, _ROLLOUT, index),
                     run_id=f"{run_id}/update-{index}",
                     split=config.split,
                     label="learner",

@@ -7,6 +7,7 @@ sampled, and the tail of an action that is decided is appended without a forward
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -46,18 +47,18 @@ class ConstrainedPolicy:
             raise ValueError(f"temperature must be >= 0, got {temperature}")
         self.lm, self.format, self.menu, self.temperature = lm, format, menu or ActionMenu(), temperature
 
-    def begin(self, rows: int, generator: torch.Generator) -> "ConstrainedSession":
-        """Start ``rows`` episodes that are decoded as one batch."""
-        return ConstrainedSession(self, rows, generator)
+    def begin(self, rngs: Sequence[np.random.Generator]) -> "ConstrainedSession":
+        """Start one episode for each generator; they are decoded as one batch and sampled apart."""
+        return ConstrainedSession(self, rngs)
 
 
 class ConstrainedSession:
     """Episodes in flight: one decoder row each, with ids that are decided and not yet fed."""
 
-    def __init__(self, policy: ConstrainedPolicy, rows: int, generator: torch.Generator) -> None:
-        self._policy, self._generator = policy, generator
-        self._decoder = RaggedDecoder(policy.lm, rows)
-        self._unfed: list[list[int]] = [[] for _ in range(rows)]
+    def __init__(self, policy: ConstrainedPolicy, rngs: Sequence[np.random.Generator]) -> None:
+        self._policy, self._rngs = policy, list(rngs)
+        self._decoder = RaggedDecoder(policy.lm, len(rngs))
+        self._unfed: list[list[int]] = [[] for _ in rngs]
 
     @property
     def rows(self) -> int:
@@ -68,6 +69,7 @@ class ConstrainedSession:
         """Drop all rows but these."""
         self._decoder.keep(rows)
         self._unfed = [self._unfed[r] for r in rows]
+        self._rngs = [self._rngs[r] for r in rows]
 
     def choose(
         self, new: Sequence[Sequence[int]], admissible: Sequence[Sequence[str] | None]
@@ -109,18 +111,21 @@ class ConstrainedSession:
                 feed[row], self._unfed[row] = self._unfed[row], []
             logits = self._decoder.feed(feed)[undecided]
             allowed = [branches[row].allowed() for row in undecided]
-            for row, token, logprob in zip(undecided, *self._sample(logits, allowed), strict=True):
+            for row, token, logprob in zip(undecided, *self._sample(undecided, logits, allowed), strict=True):
                 branches[row].take(token, logprob)
                 self._unfed[row].append(token)
         return [branches[row].choice() if row in branches else None for row in range(self.rows)]
 
-    def _sample(self, logits: Tensor, allowed: list[tuple[int, ...]]) -> tuple[list[int], list[float]]:
+    def _sample(
+        self, rows: list[int], logits: Tensor, allowed: list[tuple[int, ...]]
+    ) -> tuple[list[int], list[float]]:
         temperature = self._policy.temperature
         logprobs = masked_log_softmax(logits, allowed, temperature or 1.0)
         if temperature == 0:
             tokens = logprobs.argmax(-1)
         else:
-            tokens = torch.multinomial(logprobs.exp(), 1, generator=self._generator).squeeze(1)
+            draws = torch.tensor([self._rngs[row].random() for row in rows], device=logits.device)
+            tokens = inverse_cdf(logprobs.exp(), draws)
         return tokens.tolist(), logprobs.gather(1, tokens[:, None]).squeeze(1).tolist()
 
 
@@ -184,6 +189,21 @@ def masked_log_softmax(
     mask[[r for r, ids in enumerate(allowed) if ids is None]] = 0.0
     mask[rows, columns] = 0.0
     return torch.log_softmax(logits / temperature + mask, -1)
+
+
+def inverse_cdf(probabilities: Tensor, draws: Tensor) -> Tensor:
+    """Sample each row with a uniform draw of its own, so that a row's sample depends on no other row.
+
+    Args:
+        probabilities: ``(rows, n)``, each row sums to 1.
+        draws: ``(rows,)`` in [0, 1).
+
+    Returns:
+        ``(rows,)``: the first index whose cumulative probability exceeds the draw; never one of probability 0.
+    """
+    cumulative = probabilities.double().cumsum(-1)
+    wanted = draws.double() * cumulative[:, -1]
+    return torch.searchsorted(cumulative, wanted[:, None], right=True).squeeze(1)
 
 
 def decision_logprobs(

@@ -5,7 +5,6 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-import torch
 
 from envrl.agents.checkpoint import model_folder, run_settings
 from envrl.agents.models import load_model
@@ -32,7 +31,7 @@ class TrainedPolicy:
 
     def begin(self, env: gymnasium.Env[str, str], rng: np.random.Generator) -> None:
         """Take up the episode."""
-        self._session = self._policy.begin(1, torch.Generator().manual_seed(int(rng.integers(2**31))))
+        self._session = self._policy.begin([rng])
         self._opened = False
 
     def act(self, observation: str, info: dict[str, Any]) -> str:

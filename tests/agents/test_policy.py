@@ -1,9 +1,15 @@
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envrl.agents.policies.constrained import ConstrainedPolicy, decision_logprobs, masked_log_softmax
+from envrl.agents.policies.constrained import (
+    ConstrainedPolicy,
+    decision_logprobs,
+    inverse_cdf,
+    masked_log_softmax,
+)
 from envrl.agents.prompts import ActionMenu, EpisodeFormat, free_tokens
 from envrl.agents.rollout import Task, rollout
 from envrl.agents.scoring import packed_logprobs
@@ -46,7 +52,7 @@ def play(lm, temperature=1.0, seed=0, episodes=4):
     envs = make_envs("EnvRL/ALFWorld-v0", 3, "train", {})
     policy = ConstrainedPolicy(lm, EpisodeFormat(lm), ActionMenu(("help",)), temperature)
     tasks = [Task(f"procedural/pick_and_place_simple/{i}", i) for i in range(episodes)]
-    return policy, rollout(envs, tasks, policy, torch.Generator().manual_seed(seed), max_tokens=700)
+    return policy, rollout(envs, tasks, policy, (seed,), max_tokens=700)
 
 
 def test_rollout_logprobs_are_those_of_a_full_forward(lm):
@@ -91,6 +97,20 @@ def test_the_same_seed_gives_the_same_episodes(lm):
     assert first == second != other
 
 
+def test_inverse_cdf_by_hand():
+    probabilities = torch.tensor([[0.25, 0.0, 0.75]] * 4)
+    draws = torch.tensor([0.0, 0.24, 0.25, 0.99])
+    assert inverse_cdf(probabilities, draws).tolist() == [0, 0, 2, 2]
+
+
+def test_an_episode_is_sampled_apart_from_the_others(lm):
+    """The same episodes whether played in one wave or two, alone or in company."""
+    together = play(lm, episodes=5)[1]
+    alone = play(lm, episodes=2)[1]
+    for a, b in zip(together, alone, strict=False):
+        assert [t.action for t in a.transitions] == [t.action for t in b.transitions]
+
+
 def test_greedy_takes_the_most_probable_token(lm):
     _, episodes = play(lm, temperature=0.0, episodes=1)
     tokens = episodes[0].tokens
@@ -100,7 +120,7 @@ def test_greedy_takes_the_most_probable_token(lm):
 
 
 def test_no_admissible_action_is_an_error(lm):
-    session = ConstrainedPolicy(lm, EpisodeFormat(lm)).begin(1, torch.Generator())
+    session = ConstrainedPolicy(lm, EpisodeFormat(lm)).begin([np.random.default_rng(0)])
     with pytest.raises(ValueError, match="no admissible action"):
         session.choose([[1]], [()])
 
