@@ -7,4 +7,17 @@ Adding one: write the file, add its line here. Tool names are unique over all bu
 BUILTIN: dict[str, str] = {
     "bank": "envrl.envs.envfactory.toolkits.bank:Bank",
     "tickets": "envrl.envs.envfactory.toolkits.tickets:Tickets",
+    "files": "envrl.envs.envfactory.toolkits.files:Files",
+    "calendar": "envrl.envs.envfactory.toolkits.calendar:Calendar",
+    "mail": "envrl.envs.envfactory.toolkits.mail:Mail",
+    "messaging": "envrl.envs.envfactory.toolkits.messaging:Messaging",
+    "shop": "envrl.envs.envfactory.toolkits.shop:Shop",
+    "warehouse": "envrl.envs.envfactory.toolkits.warehouse:Warehouse",
+    "travel": "envrl.envs.envfactory.toolkits.travel:Travel",
+    "crm": "envrl.envs.envfactory.toolkits.crm:Crm",
+    "hr": "envrl.envs.envfactory.toolkits.hr:Hr",
+    "clinic": "envrl.envs.envfactory.toolkits.clinic:Clinic",
+    "library": "envrl.envs.envfactory.toolkits.library:Library",
+    "fleet": "envrl.envs.envfactory.toolkits.fleet:Fleet",
+    "smart_home": "envrl.envs.envfactory.toolkits.smart_home:SmartHome",
 }
