@@ -31,12 +31,15 @@ class Conversation(NamedTuple):
     transcript: tuple[tuple[str, str], ...] = ()
 
 
-def see(task: Task, at: Conversation, text: str) -> Conversation:
-    """The agent reads ``text``, a tool's result or an answer of the user."""
+def see(task: Task, at: Conversation, text: str, given: str = "") -> Conversation:
+    """The agent reads ``text``, a tool's result or an answer of the user.
+
+    What it put in itself (``given``, the arguments of the call) is no news when it comes back.
+    """
     seen = at.seen
     for index, output in enumerate(task.outputs):
         if output.see and not seen >> index & 1 and mentions(text, output.value):
-            seen |= 1 << index
+            seen |= 0 if given and mentions(given, output.value) else 1 << index
     return at if seen == at.seen else at._replace(seen=seen)
 
 

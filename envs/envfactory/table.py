@@ -5,7 +5,7 @@ the shared one never changes, and its key is noted, so that only records that ma
 after the call. While a call only reads, records are handed out as they are.
 """
 
-from collections.abc import Callable, ItemsView, Iterable, Iterator, ValuesView
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 _MISSING = object()
@@ -51,12 +51,12 @@ class RecordTable(dict[Any, Any]):
             return default
         return self._own(key, record) if self._pen.writing else record
 
-    def values(self) -> ValuesView[Any]:
+    def values(self) -> Any:
         """As in dict."""
         self._own_all()
         return dict.values(self)
 
-    def items(self) -> ItemsView[Any, Any]:
+    def items(self) -> Any:
         """As in dict."""
         self._own_all()
         return dict.items(self)
@@ -122,7 +122,7 @@ class RecordTable(dict[Any, Any]):
         for key, record in dict(*others, **named).items():
             self[key] = record
 
-    def __ior__(self, other: Any) -> "RecordTable":  # type: ignore[override,misc]
+    def __ior__(self, other: Any) -> "RecordTable":
         self.update(other)
         return self
 

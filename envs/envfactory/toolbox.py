@@ -29,9 +29,11 @@ class Toolbox:
     def __init__(self, sources: Mapping[str, Source], hidden: Sequence[str] = ()) -> None:
         counts = Counter(name for source in sources.values() for name in source.tools)
         self._places: dict[str, tuple[str, ToolSpec]] = {}
+        self._names: dict[tuple[str, str], str] = {}
         for toolkit, source in sources.items():
             for name, spec in source.tools.items():
-                self._places[name if counts[name] == 1 else f"{toolkit}_{name}"] = (toolkit, spec)
+                shown = name if counts[name] == 1 else f"{toolkit}_{name}"
+                self._places[shown], self._names[toolkit, name] = (toolkit, spec), shown
         self._hidden = frozenset(hidden)
         own = {name: spec for name, (_, spec) in self._places.items() if name not in self._hidden}
         self.openai: tuple[dict[str, Any], ...] = tuple(_named(spec, name) for name, spec in own.items())
@@ -41,6 +43,10 @@ class Toolbox:
 
     def __iter__(self) -> Any:
         return iter(self._places)
+
+    def name_of(self, toolkit: str, tool: str) -> str:
+        """The name by which agents call a tool of a toolkit."""
+        return self._names[toolkit, tool]
 
     def place(self, name: str) -> tuple[str, ToolSpec]:
         """(toolkit, spec) of a tool. Raises KeyError."""

@@ -1,0 +1,1 @@
+"""The factory: from a toolkit to verified tasks, a file a stage."""

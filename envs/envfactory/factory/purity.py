@@ -1,0 +1,120 @@
+"""Watch a tool at work: does it ask the clock, draw from a generator that nobody seeded, or reach outside?
+
+The watch sees calls from Python code, however the function was imported, with `sys.setprofile`; sockets,
+processes and files with an audit hook, which also stops them. An audit hook cannot be taken back, so this is
+for processes of their own (`envrl.envs.envfactory.factory.worker`).
+"""
+
+import datetime
+import random
+import sys
+from collections.abc import Callable, Mapping
+from types import FrameType
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+_T = TypeVar("_T")
+_CLOCK = frozenset(
+    f"{name}{ending}"
+    for name in ("time", "monotonic", "perf_counter", "process_time", "clock_gettime")
+    for ending in ("", "_ns")
+) | {"localtime", "gmtime", "ctime", "asctime", "strftime"}
+_OUTSIDE = (
+    "socket.connect", "socket.bind", "socket.sendto", "socket.getaddrinfo", "socket.gethostbyname",
+    "socket.gethostbyaddr", "urllib.Request", "http.client.connect", "subprocess.Popen", "os.system", "os.exec",
+    "os.posix_spawn", "os.fork", "os.remove", "os.rename", "os.mkdir",
+)  # fmt: skip
+#: modules whose functions are worth naming in place of the one that they call in the end
+_NAMED = ("uuid", "secrets", "random", "tempfile")
+
+
+class Impurity(NamedTuple):
+    """What a call did that it must not do."""
+
+    tool: str
+    arguments: Mapping[str, Any]
+    what: str
+
+
+class NotAllowed(OSError):
+    """Raised in place of a connection, a process or a file that a tool wanted to open."""
+
+
+class Watch:
+    """Watches calls one at a time and collects what they did wrong."""
+
+    def __init__(self) -> None:
+        self.found: list[Impurity] = []
+        self._current: tuple[str, Mapping[str, Any]] | None = None
+        sys.addaudithook(self._audit)
+
+    def call(self, tool: str, arguments: Mapping[str, Any], work: Callable[[], _T]) -> _T:
+        """The value of ``work()``, watched; whatever it does wrong is put down to ``tool``."""
+        drawn = _numpy_position()
+        self._current = (tool, arguments)
+        sys.setprofile(self._profile)
+        try:
+            return work()
+        finally:
+            sys.setprofile(None)
+            self._current = None
+            if _numpy_position() != drawn:
+                self.found.append(Impurity(tool, arguments, "draws from numpy's global generator"))
+
+    def _note(self, what: str) -> None:
+        if self._current is not None:
+            self.found.append(Impurity(*self._current, what))
+
+    def _audit(self, event: str, args: tuple[Any, ...]) -> None:
+        if self._current is None:
+            return
+        writes = event == "open" and isinstance(args[1], str) and bool(set(args[1]) & set("wax+"))
+        if writes or event in _OUTSIDE:
+            self._note(f"opens {args[0]!r} for writing" if writes else f"reaches outside: {event}")
+            raise NotAllowed(f"{event} is not allowed during verification")
+
+    def _profile(self, frame: FrameType, event: str, arg: Any) -> None:
+        if event != "c_call":
+            return
+        what = _reads_clock_or_chance(arg)
+        if what and "logging" not in frame.f_code.co_filename:
+            self._note(f"{what[0]} {_caller(frame) or what[1]}")
+
+
+def _reads_clock_or_chance(function: Any) -> tuple[str, str] | None:
+    name, module = getattr(function, "__name__", ""), getattr(function, "__module__", None)
+    owner = getattr(function, "__self__", None)
+    if module == "time" and name in _CLOCK:
+        return "reads the clock:", f"time.{name}"
+    if name in ("now", "utcnow", "today") and isinstance(owner, type) and issubclass(owner, datetime.date):
+        return "reads the clock:", f"{owner.__module__}.{owner.__qualname__}.{name}"
+    if module == "posix" and name in ("urandom", "getrandom"):
+        return "draws what nobody seeded:", f"os.{name}"
+    if module == "_uuid":
+        return "draws what nobody seeded:", "uuid.uuid1"
+    if owner is _GLOBAL_RANDOM:
+        return "draws from the global generator:", f"random.{name}"
+    return None
+
+
+#: what ``random.random()`` and its like draw from
+_GLOBAL_RANDOM = random.random.__self__  # type: ignore[attr-defined]
+
+
+def _caller(frame: FrameType | None) -> str | None:
+    """The outermost function of a module of `_NAMED` in which the call happened."""
+    found = None
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "")
+        if module in _NAMED:
+            found = f"{module}.{frame.f_code.co_name}"
+        elif found:
+            break
+        frame = frame.f_back
+    return found
+
+
+def _numpy_position() -> int:
+    state: Any = np.random.get_state()
+    return int(state[2])
