@@ -69,7 +69,7 @@ class Catalog:
         """ASINs, best first: at most 50, except for the special queries, which list all there are."""
         if not is_special(query):
             return tuple(self.index.search(query))
-        return tuple(self.products[row].asin for row in special_rows(query, self.columns))
+        return tuple(self.index.ids(special_rows(query, self.columns)))
 
     def nouns(self, product: Product) -> Sequence[str]:
         """The nouns of a product's title."""

@@ -98,10 +98,11 @@ class SearchIndex:
             return []
         scores = self._sum(postings).astype(np.float32)
         best = _best(scores, self.ranks, top)
-        return [
-            (asin.decode(), score)
-            for asin, score in zip(self.asins[best].tolist(), scores[best].tolist(), strict=True)
-        ]
+        return list(zip(self.ids(best), scores[best].tolist(), strict=True))
+
+    def ids(self, rows: Sequence[int] | NDArray[np.int64]) -> list[str]:
+        """The ids of documents by their positions."""
+        return [asin.decode() for asin in self.asins[np.asarray(rows, np.int64)].tolist()]
 
     def _postings_of(self, term: str) -> tuple[int, int, float]:
         """Where the postings of a term begin and end, and its inverse document frequency."""
