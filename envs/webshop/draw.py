@@ -47,8 +47,9 @@ class Draw:
     def some(self, items: Sequence[Item], count: int) -> list[Item]:
         """``count`` different items in random order; all of them where there are fewer."""
         left = list(items)
-        for place in range(min(count, len(left))):
-            other = place + int(self._uniform() * (len(left) - place))
+        size, uniform = len(left), self._uniform
+        for place in range(min(count, size)):
+            other = place + int(uniform() * (size - place))
             left[place], left[other] = left[other], left[place]
         return left[:count]
 

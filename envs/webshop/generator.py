@@ -27,6 +27,7 @@ _OPTIONS: Sequence[Sequence[tuple[int, int]]] = (
     ((43, 25), (35, 17), (112, 77), (10, 10)),
     ((88, 17), (22, 9), (7, 3), (0, 0)),
 )
+_DEPARTMENTS = tuple(sum(count for count, _ in row) for row in _OPTIONS)
 # share of products with a price range,
 _RANGES = (0.02, 0.005, 0.015, 0.425, 0.0)
 # (share, values) of an option of products with one, two and three options,
@@ -71,7 +72,7 @@ def generate_products(num_products: int, seed: int = 0, start: int = 0) -> Itera
 
 def _product(position: int, seed: int, words: Lexicon) -> Product:
     draw = Draw(f"webshop/{GENERATOR_VERSION}/{seed}/{position}")
-    department = draw.weighted([sum(count for count, _ in row) for row in _OPTIONS])
+    department = draw.weighted(_DEPARTMENTS)
     choices = draw.weighted([count for count, _ in _OPTIONS[department]])
     count, goals = _OPTIONS[department][choices]
     types = [kind for kind in words.types[DEPARTMENTS[department]] if len(kind.options) >= choices]
@@ -115,11 +116,11 @@ def _facts(kind: ProductType, choices: int, is_goal: bool, words: Lexicon, draw:
 
 def _features(kind: ProductType, count: int, draw: Draw) -> list[tuple[Place, str]]:
     """Properties in random order, the first of them one that stands before the product."""
+    first = draw.below(len(kind.properties["before"]))
     every = [(place, alternatives) for place in PLACES for alternatives in kind.properties[place]]
-    first = draw.one(kind.properties["before"])
-    others = draw.some([entry for entry in every if entry != ("before", first)], count - 1)
-    features: list[tuple[Place, str]] = [("before", draw.one(first))]
-    features += [(place, draw.one(alternatives)) for place, alternatives in others]
+    _, alternatives = every.pop(first)  # those before the product come first
+    features: list[tuple[Place, str]] = [("before", draw.one(alternatives))]
+    features += [(place, draw.one(alternatives)) for place, alternatives in draw.some(every, count - 1)]
     # what a type adds may be in its family too
     return list(dict.fromkeys(features))
 
