@@ -26,8 +26,8 @@ TITLE_WORDS: Points = (
 )
 DESCRIPTION_WORDS: Points = ((0, 0), (0.36, 0), (0.5, 49), (0.75, 127), (0.9, 217), (0.95, 256), (1, 330))
 BULLETS: Points = ((0, 1), (0.05, 1), (0.1, 2), (0.25, 5), (0.75, 5), (0.9, 7), (1, 8))
-#: instructions by people that a product has at most
-REQUESTS = 4
+#: instructions by people that a product has at most: enough for all splits of a catalogue of 1,000
+REQUESTS = 6
 
 _SMALL = frozenset(("with", "for", "and", "of", "to", "in", "on", "x"))
 _LETTERS = frozenset(

@@ -22,7 +22,7 @@ from envrl.envs.webshop.reward import Purchase, score
 from envrl.envs.webshop.search import document
 
 #: the default catalogue, GENERATOR_VERSION 1; another digest means that the version must be raised
-PINNED = "f317c1a6adb20a21"
+PINNED = "b05533999e377cff"
 DIGEST = """
 from hashlib import blake2b
 from envrl.envs.webshop.generator import generate_products
@@ -190,7 +190,8 @@ def test_every_goal_of_the_default_catalogue_is_found_by_its_own_words(shop: Cat
 
 def test_goals_by_people_fill_all_splits_and_are_found(shop: Catalog) -> None:
     goals = shop.goals("human", 0)
-    assert len(goals) > 1200
+    # test takes 500 of them, eval 1,000, train the rest
+    assert len(goals) > 1900
     for goal in goals:
         assert goal.product.asin in shop.search(goal.instruction.lower()), goal.instruction
 

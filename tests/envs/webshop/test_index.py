@@ -4,6 +4,7 @@ import json
 import math
 import pickle
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from envrl.envs.errors import InvalidData
+from envrl.envs.errors import DataNotFound, InvalidData
 from envrl.envs.webshop import index as index_module
 from envrl.envs.webshop.analyser import Analyser
 from envrl.envs.webshop.index import SearchIndex, term_hash
@@ -168,3 +169,47 @@ def test_recorded_searches(official_index: SearchIndex, shared_data: Path) -> No
         # the original rounds to four decimals and then takes steps of 1e-6 among equals
         expected = pytest.approx(search["scores"], abs=1.1e-4)
         assert [score for _, score in found] == expected, search["q"]
+
+
+def test_save_and_load(tmp_path: Path) -> None:
+    index = build_index(many_documents(300))
+    assert index.save(tmp_path / "new" / "folder", "these products").name == "search.index"
+    loaded = SearchIndex.load(tmp_path / "new" / "folder", "these products")
+    assert loaded.scored("red moon hat") == index.scored("red moon hat")
+    assert len(loaded) == 300 and not loaded.documents.flags.owndata
+    assert SearchIndex.load(tmp_path / "new" / "folder").ids([0, 299]) == index.ids([0, 299])
+
+
+def test_an_index_of_other_products_or_another_version_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(DataNotFound):
+        SearchIndex.load(tmp_path)
+    build_index(many_documents(30)).save(tmp_path, "these products")
+    with pytest.raises(InvalidData, match="found one of other products"):
+        SearchIndex.load(tmp_path, "those products")
+    with monkeypatch.context() as patch:
+        patch.setattr(index_module, "ANALYSER_VERSION", 99)
+        with pytest.raises(InvalidData, match="expected an index with analyser version 99, found version 1"):
+            SearchIndex.load(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(index_module, "KIND", "webshop-search/99")
+        with pytest.raises(InvalidData, match="expected webshop-search/99"):
+            SearchIndex.load(tmp_path)
+    content = bytearray((tmp_path / "search.index").read_bytes())
+    content[len(content) // 2] ^= 1
+    (tmp_path / "search.index").write_bytes(content)
+    with pytest.raises(InvalidData, match="checksum"):
+        SearchIndex.load(tmp_path)
+
+
+def test_threads_share_an_index(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = many_documents(2000)
+    draw = np.random.default_rng(1)
+    queries = [" ".join(draw.choice(WORDS, 4)) + f" {number}" for number in range(400)]
+    alone, shared = build_index(texts), build_index(texts)
+    expected = list(map(alone.scored, queries))
+    monkeypatch.setattr(index_module, "_KNOWN_TERMS", 3)  # so that entries come and go all the time
+    with ThreadPoolExecutor(8) as pool:
+        for found in pool.map(lambda _: list(map(shared.scored, queries)), range(8)):
+            assert found == expected
