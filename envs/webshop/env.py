@@ -120,6 +120,8 @@ class WebShopEnv(TextEnv):
                 otherwise.
         """
         goal = self._shopping_for
+        if self._succeeded:
+            return []
         if not privileged:
             return [imitable_action(self._shop, self._state, goal.instruction)]
         return remaining_plan(self._shop, self._state, goal, self._worth)
@@ -227,6 +229,10 @@ class WebShopEnv(TextEnv):
     def _shopping_for(self) -> Goal:
         assert self._goal is not None, "TextEnv calls the hooks only after a reset"
         return self._goal
+
+    @property
+    def _succeeded(self) -> bool:
+        return self._state.page == "done" and self._state.reward == 1.0
 
     def _page(self, notice: str = "") -> str:
         goal = self._shopping_for

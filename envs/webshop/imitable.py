@@ -12,11 +12,11 @@ from typing import NamedTuple
 from envrl.envs.errors import NoExpert
 from envrl.envs.webshop.pages import State
 from envrl.envs.webshop.product import Product
-from envrl.envs.webshop.shop import BUY, NEXT, PREVIOUS, Hit, ItemPage, ResultsPage, Shop
+from envrl.envs.webshop.shop import BUY, HITS_PER_PAGE, NEXT, PREVIOUS, Hit, ItemPage, ResultsPage, Shop
 
 _PRICE = re.compile(r",? and price lower than (\d+(?:\.\d+)?) dollars\.?$")
-#: the options of a synthetic goal: from the first " with" that a name and a colon follow
-_OPTIONS = re.compile(r" with (?=[^:,]{1,40}: )")
+#: the options of a synthetic goal: from the last " with" that a name and a colon follow
+_OPTIONS = re.compile(r".* with (?=[^:,]{1,40}: )", re.DOTALL)
 _OPTION = re.compile(r"(?:^|, and )([^:,]{1,40}): ")
 _WORD = re.compile(r"[^\W_]+")
 #: words that say nothing of the product
@@ -51,14 +51,14 @@ def read_instruction(instruction: str) -> Request:
     price = _PRICE.search(instruction)
     limit = float(price[1]) if price else float("inf")
     rest = instruction[: price.start()] if price else instruction
-    clause = _OPTIONS.search(rest)
+    clause = _OPTIONS.match(rest)
     if clause is None:
         return Request(rest, rest, (), limit)
     named, options = rest[clause.end() :], []
     starts = list(_OPTION.finditer(named))
     for start, following in zip(starts, [*starts[1:], None], strict=True):
         options.append((start[1], named[start.end() : following.start() if following else None]))
-    return Request(rest, rest[: clause.start()], tuple(options), limit)
+    return Request(rest, clause[0].removesuffix(" with "), tuple(options), limit)
 
 
 def imitable_action(shop: Shop, state: State, instruction: str) -> str:
@@ -98,7 +98,7 @@ def _choose_result(page: ResultsPage, state: State, request: Request) -> str:
     """Open the first product that has not been opened and may be cheap enough, or look at the next page."""
     hits = _fresh(page, state, request)
     if not hits or len(state.visited) >= _OPENED:
-        if page.number < _PAGES and page.hits and len(state.visited) < _OPENED:
+        if _has_more(page) and len(state.visited) < _OPENED:
             return _click(NEXT)
         hits = [hit for hit in page.hits if hit.asin.upper() in state.visited] or list(page.hits)
     if not hits:
@@ -106,6 +106,11 @@ def _choose_result(page: ResultsPage, state: State, request: Request) -> str:
             return _click(PREVIOUS)
         raise NoExpert("the search has found nothing")
     return _click(hits[0].asin)
+
+
+def _has_more(page: ResultsPage) -> bool:
+    """Whether the next page is worth a look: the page says how many products there are in all."""
+    return page.number < _PAGES and page.number * HITS_PER_PAGE < page.total
 
 
 def _fresh(page: ResultsPage, state: State, request: Request) -> list[Hit]:
@@ -126,7 +131,7 @@ def _shop_item(page: ItemPage, results: ResultsPage, state: State, request: Requ
             missing = True
         elif chosen.get(name) != value:
             return _click(value)
-    nothing_else = results.number >= _PAGES and not _fresh(results, state, request)
+    nothing_else = not _has_more(results) and not _fresh(results, state, request)
     settle = len(state.visited) >= _OPENED or nothing_else
     if (missing or not _affordable(page.product, request)) and not settle:
         return _click(PREVIOUS)

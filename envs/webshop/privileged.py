@@ -16,15 +16,13 @@ _PRICE = ", and price lower than "
 
 
 def remaining_plan(shop: Shop, state: State, goal: Goal, worth: Worth) -> list[str]:
-    """Actions from ``state`` to a purchase of the target that is worth 1.0; [] after one.
+    """Actions from ``state`` to a purchase of the target that is worth 1.0.
 
     Raises:
-        NoExpert: the episode has ended with less, search does not find the target, or no choice of its options
+        NoExpert: the episode has ended, search does not find the target, or no choice of its options
             is worth 1.0.
     """
     if state.page == "done":
-        if state.reward == 1.0:
-            return []
         raise NoExpert(f"the episode has ended with a purchase worth {state.reward}")
     asin = goal.product.asin
     values = winning_values(shop, goal, worth)
