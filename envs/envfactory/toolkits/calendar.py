@@ -26,15 +26,15 @@ class Room(pydantic.BaseModel):
 
 
 class Event(pydantic.BaseModel):
-    """Something that takes place on one day. ``attendees`` holds email addresses, the organiser's not."""
+    """Something that takes place on one day. The organiser is no attendee."""
 
     title: str
-    organizer: str
+    organizer_email: str
     date: str
     start: str
     end: str
     room: str | None = None
-    attendees: list[str] = []
+    attendee_emails: list[str] = []
     reminder_minutes: int | None = None
 
 
@@ -67,7 +67,7 @@ class Calendar(Toolkit):
         "Calendar: all times are on a 24-hour clock. A room holds one event at a time and no more people than it has "
         "seats, the organiser included."
     )
-    unordered = ("events", "events.*.attendees")
+    unordered = ("events", "events.*.attendee_emails")
     nouns: ClassVar = {
         "event": 'the event "{title}" on {date}',
         "room": "the room {room_name}",
@@ -94,13 +94,15 @@ class Calendar(Toolkit):
             guests = sorted(rng.permutation(8)[: int(rng.integers(1, 4))] + 1)
             event = Event(
                 title=_TITLES[int(titles[index])],
-                organizer=emails[0] if rng.random() < 0.6 else emails[int(rng.integers(1, 9))],
+                organizer_email=emails[0] if rng.random() < 0.6 else emails[int(rng.integers(1, 9))],
                 date=days_after(today, int(rng.integers(0, 8))),
                 start=time_of(start),
                 end=time_of(end),
-                attendees=[emails[int(guest)] for guest in guests],
+                attendee_emails=[emails[int(guest)] for guest in guests],
             )
-            event.attendees = [email for email in event.attendees if email != event.organizer]
+            event.attendee_emails = [
+                email for email in event.attendee_emails if email != event.organizer_email
+            ]
             room = rooms[int(rng.integers(5))]
             if rng.random() < 0.6 and not _clash(state, room, event):
                 event.room = room
@@ -147,7 +149,7 @@ class Calendar(Toolkit):
         found = [
             EventView(event=key, **event.__dict__)
             for key, event in self.state.events.items()
-            if email == event.organizer or email in event.attendees
+            if email == event.organizer_email or email in event.attendee_emails
         ]
         if not found:
             raise ToolError(f"{email!r} is in no event")
@@ -197,7 +199,7 @@ class Calendar(Toolkit):
         if minutes_of(start) >= minutes_of(end):
             raise ToolError(f"{end} does not come after {start}")
         key = next_id("EV", self.state.events, first=1000)
-        event = Event(title=title, organizer=self.state.me, date=date, start=start, end=end)
+        event = Event(title=title, organizer_email=self.state.me, date=date, start=start, end=end)
         self.state.events[key] = event
         return EventView(event=key, **event.__dict__)
 
@@ -234,7 +236,7 @@ class Calendar(Toolkit):
         found, place = self._event(event), self._room(room)
         if found.room == room:
             raise ToolError(f"event {event} is in {room} already")
-        if len(found.attendees) + 1 > place.seats:
+        if len(found.attendee_emails) + 1 > place.seats:
             raise ToolError(f"room {room} has only {place.seats} seats")
         if _clash(self.state, room, found, leaving_out=event):
             raise ToolError(f"room {room} is taken then")
@@ -251,11 +253,11 @@ class Calendar(Toolkit):
         """
         found = self._event(event)
         checked_email(email)
-        if email == found.organizer or email in found.attendees:
+        if email == found.organizer_email or email in found.attendee_emails:
             raise ToolError(f"{email} is in event {event} already")
-        if found.room is not None and len(found.attendees) + 2 > self._room(found.room).seats:
+        if found.room is not None and len(found.attendee_emails) + 2 > self._room(found.room).seats:
             raise ToolError(f"room {found.room} has no seat left")
-        found.attendees.append(email)
+        found.attendee_emails.append(email)
         return EventView(event=event, **found.__dict__)
 
     @tool(effect="write", phrases=("Take {email} off {event}.",))
@@ -267,9 +269,9 @@ class Calendar(Toolkit):
             email: email address of the person
         """
         found = self._event(event)
-        if email not in found.attendees:
+        if email not in found.attendee_emails:
             raise ToolError(f"{email!r} does not come to event {event}")
-        found.attendees.remove(email)
+        found.attendee_emails.remove(email)
         return EventView(event=event, **found.__dict__)
 
     @tool(effect="write", phrases=("Remind me {reminder_minutes} minutes before {event}.",))
@@ -294,7 +296,7 @@ class Calendar(Toolkit):
             event: id of the event
         """
         found = self._event(event)
-        if found.organizer != self.state.me:
+        if found.organizer_email != self.state.me:
             raise ToolError(f"event {event} is somebody else's")
         del self.state.events[event]
         return EventView(event=event, **found.__dict__)

@@ -7,7 +7,7 @@ import pydantic
 
 from envrl.envs.envfactory.toolkit import ToolError, Toolkit, next_id, tool
 from envrl.envs.envfactory.toolkits.addresses import checked_phone, some_phone
-from envrl.envs.envfactory.toolkits.days import days_after
+from envrl.envs.envfactory.toolkits.days import checked_day, days_after
 from envrl.envs.envfactory.toolkits.names import people
 
 Specialty = Literal["cardiology", "dermatology", "general", "orthopaedics"]
@@ -116,6 +116,7 @@ class Clinic(Toolkit):
         "patient": "the patient {patient_name}",
         "doctor": "Dr {doctor_name}",
         "slot": "the appointment on {date} at {time}",
+        "new_slot": "the appointment on {date} at {time}",
         "prescription": "the prescription for {drug}",
     }
 
@@ -197,20 +198,22 @@ class Clinic(Toolkit):
                 return DoctorView(doctor=key, **doctor.__dict__)
         raise ToolError(f"no doctor is called {doctor_name!r}")
 
-    @tool(effect="read", phrases=("Which {specialty} appointments are free?",))
-    def list_free_slots(self, specialty: Specialty) -> list[SlotView]:
-        """List the free slots of all doctors of a specialty by date and time.
+    @tool(effect="read", phrases=("Which {specialty} appointments are free from {date} on?",))
+    def list_free_slots(self, specialty: Specialty, date: str) -> list[SlotView]:
+        """List the free slots of all doctors of a specialty from a day on, by date and time.
 
         Args:
             specialty: the specialty
+            date: the day as YYYY-MM-DD, today or later
         """
+        checked_day(date, not_before=self.state.today)
         found = [
             SlotView(slot=key, **slot.__dict__)
             for key, slot in self.state.slots.items()
-            if slot.patient is None and self.state.doctors[slot.doctor].specialty == specialty
+            if slot.patient is None
+            and slot.date >= date
+            and self.state.doctors[slot.doctor].specialty == specialty
         ]
-        if not found:
-            raise ToolError(f"nothing is free in {specialty}")
         return sorted(found, key=lambda slot: (slot.date, slot.time, slot.slot))
 
     @tool(effect="read", phrases=("Which appointments does {patient} have?",))
@@ -280,7 +283,7 @@ class Clinic(Toolkit):
         found.patient, found.reason = None, ""
         return SlotView(slot=slot, **found.__dict__)
 
-    @tool(effect="write", phrases=("Move the appointment {slot} to {new_slot}.",))
+    @tool(effect="write", phrases=("Move {slot} to {new_slot}.",))
     def move_slot(self, slot: str, new_slot: str) -> SlotView:
         """Move an appointment to a free slot of a doctor of the same specialty.
 

@@ -139,14 +139,16 @@ class Crm(Toolkit):
 
     @classmethod
     def sample_state(cls, rng: np.random.Generator) -> CrmState:
-        """Five companies with one to three contacts and two to three deals each, four reps."""
+        """Five companies with one to three contacts and two to three deals each, three reps."""
         today = "2025-10-06"
         numbers = iter(rng.permutation(900) + 100)
         names = iter(people(rng, 20))
         state = CrmState(today=today, companies={}, contacts={}, reps={}, deals={}, activities={})
-        for region in _REGIONS:
+        for region in rng.permutation(4)[:3]:
             name = next(names)
-            state.reps[f"SR{next(numbers)}"] = SalesRep(rep_name=name, email=email_of(name), region=region)
+            state.reps[f"SR{next(numbers)}"] = SalesRep(
+                rep_name=name, email=email_of(name), region=_REGIONS[int(region)]
+            )
         reps = list(state.reps)
         for title in rng.permutation(len(_COMPANIES))[:5]:
             company = f"CO{next(numbers)}"
@@ -172,7 +174,7 @@ class Crm(Toolkit):
                     title=_GOODS[int(goods)],
                     value=int(rng.integers(10, 400)) * 100,
                     stage=stage,
-                    rep=reps[int(rng.integers(4))] if rng.random() < 0.7 else None,
+                    rep=reps[int(rng.integers(3))] if rng.random() < 0.7 else None,
                     close_date=days_after(today, int(rng.integers(5, 90))) if rng.random() < 0.5 else None,
                 )
                 if rng.random() < 0.6:

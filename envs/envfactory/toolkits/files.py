@@ -15,21 +15,21 @@ _KINDS = ("summary", "checklist", "draft", "notes", "plan", "report")
 
 
 class Folder(pydantic.BaseModel):
-    """A folder of the drive. ``owner`` is an email address."""
+    """A folder of the drive. ."""
 
     folder_name: str
-    owner: str
+    owner_email: str
 
 
 class File(pydantic.BaseModel):
-    """A text file. ``shared_with`` holds email addresses."""
+    """A text file, and who may see it."""
 
     file_name: str
     folder: str
-    owner: str
+    owner_email: str
     content: str
     modified_on: str
-    shared_with: list[str] = []
+    viewer_emails: list[str] = []
     trashed: bool = False
 
 
@@ -53,7 +53,7 @@ class FileEntry(pydantic.BaseModel):
     file: str
     file_name: str
     folder: str
-    owner: str
+    owner_email: str
     modified_on: str
     trashed: bool
 
@@ -71,7 +71,7 @@ class Files(Toolkit):
     policy = (
         "Drive: no two files of a folder have the same name. What is in the trash must be restored first."
     )
-    unordered = ("files", "files.*.shared_with")
+    unordered = ("files", "files.*.viewer_emails")
     nouns: ClassVar = {
         "folder": "the folder {folder_name}",
         "file": "the file {file_name}",
@@ -88,7 +88,7 @@ class Files(Toolkit):
         for title in rng.permutation(len(_FOLDERS))[:5]:
             owner = emails[int(rng.integers(3))]
             folder = f"DR{next(numbers)}"
-            state.folders[folder] = Folder(folder_name=_FOLDERS[int(title)], owner=owner)
+            state.folders[folder] = Folder(folder_name=_FOLDERS[int(title)], owner_email=owner)
             for kind in rng.permutation(len(_KINDS))[: int(rng.integers(3, 5))]:
                 city = CITIES[int(rng.integers(len(CITIES)))]
                 person, amount = int(rng.integers(6)), int(rng.integers(20, 900)) * 10
@@ -97,10 +97,10 @@ class Files(Toolkit):
                 state.files[f"FI{next(numbers)}"] = File(
                     file_name=f"{city.lower()}-{_KINDS[int(kind)]}.txt",
                     folder=folder,
-                    owner=owner,
+                    owner_email=owner,
                     content=f"{city}: {amount} euros agreed with {names[person]}, {emails[person]}.",
                     modified_on=day,
-                    shared_with=[email for email in shared if email != owner],
+                    viewer_emails=[email for email in shared if email != owner],
                     trashed=bool(rng.random() < 0.1),
                 )
         trashed = list(state.files)[int(rng.integers(len(state.files)))]
@@ -170,11 +170,15 @@ class Files(Toolkit):
             file_name: name with its ending, such as plan.txt
             content: the text
         """
-        owner = self._folder(folder).owner
+        owner = self._folder(folder).owner_email
         self._check_name(folder, file_name)
         key = next_id("FI", self.state.files, first=1000)
         self.state.files[key] = File(
-            file_name=file_name, folder=folder, owner=owner, content=content, modified_on=self.state.today
+            file_name=file_name,
+            folder=folder,
+            owner_email=owner,
+            content=content,
+            modified_on=self.state.today,
         )
         return FileView(file=key, **self.state.files[key].__dict__)
 
@@ -243,9 +247,9 @@ class Files(Toolkit):
         """
         found = self._present(file)
         checked_email(email)
-        if email == found.owner or email in found.shared_with:
+        if email == found.owner_email or email in found.viewer_emails:
             raise ToolError(f"{email} sees file {file} already")
-        found.shared_with.append(email)
+        found.viewer_emails.append(email)
         return FileView(file=file, **found.__dict__)
 
     @tool(effect="write", phrases=("Stop sharing {file} with {email}.",))
@@ -257,9 +261,9 @@ class Files(Toolkit):
             email: email address of who saw it
         """
         found = self._present(file)
-        if email not in found.shared_with:
+        if email not in found.viewer_emails:
             raise ToolError(f"file {file} is not shared with {email!r}")
-        found.shared_with.remove(email)
+        found.viewer_emails.remove(email)
         return FileView(file=file, **found.__dict__)
 
     @tool(effect="write", phrases=("Throw {file} away.", "Put {file} in the trash."))
@@ -270,7 +274,7 @@ class Files(Toolkit):
             file: id of the file
         """
         found = self._present(file)
-        found.trashed, found.shared_with = True, []
+        found.trashed, found.viewer_emails = True, []
         return FileView(file=file, **found.__dict__)
 
     @tool(effect="write", phrases=("Take {file} out of the trash.",))

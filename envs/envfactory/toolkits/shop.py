@@ -1,4 +1,4 @@
-"""`Shop`: an online shop: products, buyers, orders, coupons and returns."""
+"""`Shop`: an online shop: products, buyers, orders, what is in them, and coupons."""
 
 from typing import ClassVar, Literal
 
@@ -38,24 +38,25 @@ class Buyer(pydantic.BaseModel):
     credit: float = 0.0
 
 
-class Line(pydantic.BaseModel):
-    """A product in an order, at the price of the day it was ordered."""
-
-    product: str
-    quantity: int
-    unit_price: float
-
-
 class Order(pydantic.BaseModel):
     """An order; the total is in euros, a coupon's discount taken off."""
 
     buyer: str
-    lines: list[Line]
     total: float
     city: str
     ordered_on: str
     status: OrderStatus = "placed"
     coupon: str | None = None
+
+
+class Item(pydantic.BaseModel):
+    """A product in an order, at the price of the day it was ordered."""
+
+    order: str
+    product: str
+    quantity: int
+    unit_price: float
+    returned: bool = False
 
 
 class Coupon(pydantic.BaseModel):
@@ -65,15 +66,6 @@ class Coupon(pydantic.BaseModel):
     used: bool = False
 
 
-class Return(pydantic.BaseModel):
-    """A product that comes back from a delivered order."""
-
-    order: str
-    product: str
-    reason: str
-    refund: float
-
-
 class ShopState(pydantic.BaseModel):
     """The shop. Ids are the keys of the tables."""
 
@@ -81,8 +73,8 @@ class ShopState(pydantic.BaseModel):
     products: dict[str, Product]
     buyers: dict[str, Buyer]
     orders: dict[str, Order]
+    items: dict[str, Item]
     coupons: dict[str, Coupon]
-    returns: dict[str, Return]
 
 
 class ProductView(Product):
@@ -103,25 +95,27 @@ class OrderView(Order):
     order: str
 
 
-class ReturnView(Return):
-    """A return with its number."""
+class ItemView(Item):
+    """A product in an order with the item's number and the product's name."""
 
-    return_number: str
+    item: str
+    product_name: str
 
 
 class Shop(Toolkit):
-    """Products, buyers, orders and returns."""
+    """Products, buyers, orders and what is in them."""
 
     State = ShopState
     policy = (
         "Shop: only an order that is placed and not yet shipped can be changed or cancelled. Only what was delivered "
         "can be returned."
     )
-    unordered = ("orders", "returns", "orders.*.lines")
+    unordered = ("orders", "items")
     nouns: ClassVar = {
         "product": "the {product_name}",
         "buyer": "{buyer_name}",
         "order": "the {status} order of {ordered_on}",
+        "item": "the {product_name}",
     }
 
     @classmethod
@@ -129,7 +123,7 @@ class Shop(Toolkit):
         """Fourteen products, five buyers, twelve orders, four coupons."""
         today = "2025-09-08"
         numbers = iter(rng.permutation(9000) + 1000)
-        state = ShopState(today=today, products={}, buyers={}, orders={}, coupons={}, returns={})
+        state = ShopState(today=today, products={}, buyers={}, orders={}, items={}, coupons={})
         for category, product_names in _PRODUCTS.items():
             for index in sorted(rng.permutation(4)[:3]):
                 price = round(float(rng.integers(5, 90)) - 0.05, 2)
@@ -147,22 +141,23 @@ class Shop(Toolkit):
         statuses: list[OrderStatus] = ["placed", "placed", "shipped", "delivered", "delivered", "cancelled"]
         for index in range(12):
             buyer = buyers[index % 5]
-            lines = []
-            for choice in rng.permutation(len(products))[: int(rng.integers(1, 4))]:
-                product = products[int(choice)]
-                unit_price = state.products[product].price
-                quantity = int(rng.integers(1, 4))
-                lines.append(Line(product=product, quantity=quantity, unit_price=unit_price))
-            order = Order(
+            key = f"OR{next(numbers)}"
+            state.orders[key] = Order(
                 buyer=buyer,
-                lines=lines,
                 total=0.0,
                 city=state.buyers[buyer].city,
                 ordered_on=days_after(today, int(rng.integers(-40, 0))),
                 status=statuses[index % 6],
             )
-            order.total = _total(order, 0)
-            state.orders[f"OR{next(numbers)}"] = order
+            for choice in rng.permutation(len(products))[: int(rng.integers(1, 4))]:
+                product = products[int(choice)]
+                state.items[f"IT{next(numbers)}"] = Item(
+                    order=key,
+                    product=product,
+                    quantity=int(rng.integers(1, 4)),
+                    unit_price=state.products[product].price,
+                )
+            state.orders[key].total = _total(state, key)
         return state
 
     # ---- reading -----------------------------------------------------------------------------------------
@@ -228,6 +223,16 @@ class Shop(Toolkit):
         """
         return OrderView(order=order, **self._order(order).__dict__)
 
+    @tool(effect="read", phrases=("What is in {order}?",))
+    def list_items(self, order: str) -> list[ItemView]:
+        """List what is in an order.
+
+        Args:
+            order: number of the order
+        """
+        self._order(order)
+        return [self._item_view(key) for key, item in self.state.items.items() if item.order == order]
+
     # ---- writing -----------------------------------------------------------------------------------------
 
     @tool(effect="write", phrases=("Order {quantity} of {product} for {buyer}.",))
@@ -240,15 +245,14 @@ class Shop(Toolkit):
             quantity: how many, at least 1
         """
         city = self._buyer(buyer).city
-        line = self._take(product, quantity)
-        order = Order(buyer=buyer, lines=[line], total=0.0, city=city, ordered_on=self.state.today)
-        order.total = _total(order, 0)
+        self._take(product, quantity)
         key = next_id("OR", self.state.orders, first=10_000)
-        self.state.orders[key] = order
-        return OrderView(order=key, **order.__dict__)
+        self.state.orders[key] = Order(buyer=buyer, total=0.0, city=city, ordered_on=self.state.today)
+        self._add(key, product, quantity)
+        return OrderView(order=key, **self.state.orders[key].__dict__)
 
     @tool(effect="write", phrases=("Add {quantity} of {product} to {order}.",))
-    def add_to_order(self, order: str, product: str, quantity: int) -> OrderView:
+    def add_item(self, order: str, product: str, quantity: int) -> ItemView:
         """Add a product to an order that has none of it yet.
 
         Args:
@@ -256,29 +260,27 @@ class Shop(Toolkit):
             product: id of the product
             quantity: how many, at least 1
         """
-        found = self._open(order)
-        if any(line.product == product for line in found.lines):
+        self._open(order)
+        if any((item.order, item.product) == (order, product) for item in self.state.items.values()):
             raise ToolError(f"product {product} is in order {order} already")
-        found.lines.append(self._take(product, quantity))
-        return self._settled(order, found)
+        self._take(product, quantity)
+        return self._item_view(self._add(order, product, quantity))
 
-    @tool(effect="write", phrases=("Take {product} out of {order}.",))
-    def remove_from_order(self, order: str, product: str) -> OrderView:
+    @tool(effect="write", phrases=("Take {item} out of its order.",))
+    def remove_item(self, item: str) -> OrderView:
         """Take a product out of an order that has others too.
 
         Args:
-            order: number of the order
-            product: id of the product
+            item: number of the item, such as IT1234
         """
-        found = self._open(order)
-        taken = [line for line in found.lines if line.product == product]
-        if not taken:
-            raise ToolError(f"product {product!r} is not in order {order}")
-        if len(found.lines) == 1:
-            raise ToolError(f"{product} is all there is in order {order}; cancel the order instead")
-        found.lines = [line for line in found.lines if line.product != product]
-        self._put_back(taken)
-        return self._settled(order, found)
+        found = self._item(item)
+        order = self._open(found.order)
+        if sum(other.order == found.order for other in self.state.items.values()) == 1:
+            raise ToolError(f"{item} is all there is in order {found.order}; cancel the order instead")
+        self.state.products[found.product].stock += found.quantity
+        del self.state.items[item]
+        order.total = _total(self.state, found.order)
+        return OrderView(order=found.order, **order.__dict__)
 
     @tool(effect="write", phrases=("Use the coupon {coupon} on {order}.",))
     def apply_coupon(self, order: str, coupon: str) -> OrderView:
@@ -294,7 +296,8 @@ class Shop(Toolkit):
         if found.coupon is not None:
             raise ToolError(f"order {order} has a coupon already")
         found.coupon, reduction.used = coupon, True
-        return self._settled(order, found)
+        found.total = _total(self.state, order)
+        return OrderView(order=order, **found.__dict__)
 
     @tool(effect="write", phrases=("Send {order} to {city} instead.",))
     def change_delivery_city(self, order: str, city: str) -> OrderView:
@@ -321,34 +324,29 @@ class Shop(Toolkit):
         """
         found = self._open(order)
         found.status = "cancelled"
-        self._put_back(found.lines)
+        for item in self.state.items.values():
+            if item.order == order:
+                self.state.products[item.product].stock += item.quantity
         return OrderView(order=order, **found.__dict__)
 
-    @tool(effect="write", phrases=('Return {product} from {order}, the reason is "{reason}".',))
-    def return_product(self, order: str, product: str, reason: str) -> ReturnView:
-        """Send a product of a delivered order back; its price is added to the buyer's credit.
+    @tool(effect="write", phrases=("Take {item} back.",))
+    def return_item(self, item: str) -> BuyerView:
+        """Take a product of a delivered order back; what it cost is added to the buyer's credit.
 
         Args:
-            order: number of the order
-            product: id of the product
-            reason: a few words
+            item: number of the item
         """
-        found = self._order(order)
-        if found.status != "delivered":
-            raise ToolError(f"order {order} is {found.status}, not delivered")
-        lines = [line for line in found.lines if line.product == product]
-        if not lines:
-            raise ToolError(f"product {product!r} is not in order {order}")
-        if any((r.order, r.product) == (order, product) for r in self.state.returns.values()):
-            raise ToolError(f"product {product} of order {order} has been returned already")
-        if not reason.strip():
-            raise ToolError("the reason is empty")
-        refund = round(sum(line.quantity * line.unit_price for line in lines), 2)
-        buyer = self._buyer(found.buyer)
-        buyer.credit = round(buyer.credit + refund, 2)
-        key = next_id("RT", self.state.returns, first=1000)
-        self.state.returns[key] = Return(order=order, product=product, reason=reason, refund=refund)
-        return ReturnView(return_number=key, **self.state.returns[key].__dict__)
+        found = self._item(item)
+        order = self._order(found.order)
+        if order.status != "delivered":
+            raise ToolError(f"order {found.order} is {order.status}, not delivered")
+        if found.returned:
+            raise ToolError(f"item {item} has been returned already")
+        found.returned = True
+        buyer = self._buyer(order.buyer)
+        percent = self.state.coupons[order.coupon].percent if order.coupon is not None else 0
+        buyer.credit = round(buyer.credit + _cost(found, percent), 2)
+        return BuyerView(buyer=order.buyer, **buyer.__dict__)
 
     # ---- inside ------------------------------------------------------------------------------------------
 
@@ -370,7 +368,18 @@ class Shop(Toolkit):
             raise ToolError(f"order {order} is {found.status}")
         return found
 
-    def _take(self, product: str, quantity: int) -> Line:
+    def _item(self, item: str) -> Item:
+        found: Item | None = self.state.items.get(item)
+        if found is None:
+            raise ToolError(f"no item {item!r}")
+        return found
+
+    def _item_view(self, key: str) -> ItemView:
+        item = self._item(key)
+        name = self.state.products[item.product].product_name
+        return ItemView(item=key, product_name=name, **item.__dict__)
+
+    def _take(self, product: str, quantity: int) -> None:
         """Take so many out of the stock."""
         found = self.state.products.get(product)
         if found is None:
@@ -380,18 +389,21 @@ class Shop(Toolkit):
         if found.stock < quantity:
             raise ToolError(f"only {found.stock} of product {product} are in stock")
         found.stock -= quantity
-        return Line(product=product, quantity=quantity, unit_price=found.price)
 
-    def _put_back(self, lines: list[Line]) -> None:
-        for line in lines:
-            self.state.products[line.product].stock += line.quantity
-
-    def _settled(self, key: str, order: Order) -> OrderView:
-        percent = self.state.coupons[order.coupon].percent if order.coupon is not None else 0
-        order.total = _total(order, percent)
-        return OrderView(order=key, **order.__dict__)
+    def _add(self, order: str, product: str, quantity: int) -> str:
+        """Put into an order what was taken out of the stock; the number of the item."""
+        key = next_id("IT", self.state.items, first=10_000)
+        price = self.state.products[product].price
+        self.state.items[key] = Item(order=order, product=product, quantity=quantity, unit_price=price)
+        self.state.orders[order].total = _total(self.state, order)
+        return key
 
 
-def _total(order: Order, percent: int) -> float:
-    full = sum(line.quantity * line.unit_price for line in order.lines)
-    return round(full * (100 - percent) / 100, 2)
+def _cost(item: Item, percent: int) -> float:
+    return round(item.quantity * item.unit_price * (100 - percent) / 100, 2)
+
+
+def _total(state: ShopState, order: str) -> float:
+    coupon = state.orders[order].coupon
+    percent = state.coupons[coupon].percent if coupon is not None else 0
+    return round(sum(_cost(item, percent) for item in state.items.values() if item.order == order), 2)
