@@ -10,8 +10,9 @@ catalogue begins with the smaller one.
 from collections.abc import Iterator, Sequence
 
 from envrl.envs.webshop.draw import Draw
+from envrl.envs.webshop.instructions import instruction, requests
 from envrl.envs.webshop.lexicon import DEPARTMENTS, PLACES, Lexicon, Place, ProductType, brand, lexicon
-from envrl.envs.webshop.listing import Facts, instruction, requests, write_listing
+from envrl.envs.webshop.listing import Facts, write_listing
 from envrl.envs.webshop.official import NO_ATTRIBUTES
 from envrl.envs.webshop.product import Product
 

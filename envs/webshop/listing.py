@@ -1,4 +1,4 @@
-"""How a synthetic product is described: title, bullets, description, and what buyers would ask for.
+"""How a synthetic product is described: title, bullets, description.
 
 Everything a buyer asks for stands in the title or in the first bullet, the two that the search looks at.
 """
@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from envrl.envs.webshop.draw import Draw
-from envrl.envs.webshop.lexicon import Phrases, Place, ProductType
-from envrl.envs.webshop.product import HumanInstruction
+from envrl.envs.webshop.lexicon import PLACES, Phrases, Place, ProductType
 
 Points = Sequence[tuple[float, float]]
 #: (share of products, number) of the official 1,000 products
@@ -26,31 +25,9 @@ TITLE_WORDS: Points = (
 )
 DESCRIPTION_WORDS: Points = ((0, 0), (0.36, 0), (0.5, 49), (0.75, 127), (0.9, 217), (0.95, 256), (1, 330))
 BULLETS: Points = ((0, 1), (0.05, 1), (0.1, 2), (0.25, 5), (0.75, 5), (0.9, 7), (1, 8))
-#: instructions by people that a product has at most: enough for all splits of a catalogue of 1,000
-REQUESTS = 6
 
 _SMALL = frozenset(("with", "for", "and", "of", "to", "in", "on", "x"))
-_LETTERS = frozenset(
-    (
-        "av",
-        "bpa",
-        "dpi",
-        "dvd",
-        "gps",
-        "hdmi",
-        "led",
-        "msg",
-        "pc",
-        "rgb",
-        "sd",
-        "spf",
-        "ssd",
-        "tv",
-        "usb",
-        "uv",
-        "vr",
-    )
-)
+_LETTERS = frozenset("av bpa dpi dvd gps hdmi led msg pc rgb sd spf ssd tv usb uv vr".split())  # noqa: SIM905 - short
 _WORD = re.compile(r"[^\W_]+(?:'[^\W\d_]+)?")
 
 
@@ -138,10 +115,10 @@ def _title(facts: Facts, phrases: Phrases, draw: Draw) -> tuple[str, list[tuple[
     """The title and the properties that found no room in it."""
     length = int(draw.quantile(TITLE_WORDS))
     features = [*facts.wanted, *facts.others]
-    first = {place: next((name for at, name in features if at == place), None) for place in _ORDER}
+    first = {place: next((name for at, name in features if at == place), None) for place in PLACES}
     text = f"{facts.brand} {facts.head}"
     told: set[tuple[Place, str]] = set()
-    for place in _ORDER:
+    for place in PLACES:
         name = first[place]
         if name is None or len(text.split()) >= length:
             continue
@@ -172,9 +149,6 @@ def _names(head: str, query: str) -> bool:
     return all(word.removesuffix("es").removesuffix("s") in head for word in query.split())
 
 
-_ORDER: tuple[Place, ...] = ("before", "with", "for")
-
-
 def _bullets(facts: Facts, untold: list[tuple[Place, str]], phrases: Phrases, draw: Draw) -> list[str]:
     count = int(draw.quantile(BULLETS))
     features = draw.some(
@@ -200,12 +174,12 @@ def _description(facts: Facts, phrases: Phrases, draw: Draw) -> str:
     length = int(draw.quantile(DESCRIPTION_WORDS))
     if not length:
         return ""
-    features: dict[str, list[str]] = {place: [] for place in _ORDER}
+    features: dict[str, list[str]] = {place: [] for place in PLACES}
     for place, name in (*facts.wanted, *facts.others):
         features[place].append(name)
     named: list[str] = []
     for form in draw.some(phrases.feature_sentences, 3):
-        needed = next(place for place in _ORDER if f"{{{place}}}" in form)
+        needed = next(place for place in PLACES if f"{{{place}}}" in form)
         if features[needed]:
             named.append(form.replace(f"{{{needed}}}", draw.one(features[needed])))
     others = [*phrases.sentences, *phrases.department_sentences[facts.kind.department]]
@@ -221,57 +195,7 @@ def _description(facts: Facts, phrases: Phrases, draw: Draw) -> str:
 
 def describe(what: str, features: Sequence[tuple[Place, str]]) -> str:
     """A thing with its properties in the places where they read well."""
-    before, with_, for_ = ([name for at, name in features if at == place] for place in _ORDER)
+    before, with_, for_ = ([name for at, name in features if at == place] for place in PLACES)
     text = f"{', '.join(before)} {what}" if before else what
     text += f" with {join(with_)}" if with_ else ""
     return text + (f" for {join(for_)}" if for_ else "")
-
-
-def instruction(facts: Facts, phrases: Phrases, draw: Draw) -> str:
-    """What a buyer would ask for, without options and price: they are added goal by goal."""
-    return f"{draw.one(phrases.openers)} {describe(facts.kind.query, facts.wanted)}"
-
-
-def requests(facts: Facts, phrases: Phrases, draw: Draw) -> tuple[HumanInstruction, ...]:
-    """What people would write: some of the properties, some of the options, no list."""
-    written = []
-    for form in draw.some(phrases.requests, REQUESTS):
-        chosen = {
-            place: draw.one(names)
-            for place in _ORDER
-            if (names := [name for at, name in facts.wanted if at == place])
-        }
-        if "{purpose}" in form and "for" not in chosen:
-            continue
-        told = [
-            place
-            for place in chosen
-            if place == "before" or (place == "for" and "{purpose}" in form) or f"{{{place}}}" in form
-        ]
-        for place in ("with", "for"):
-            if place in told and f"{{{place}}}" in form and draw.chance(0.35):
-                told.remove(place)
-        asked = [(name, draw.one(values)) for name, values in facts.options.items()]
-        asked = draw.some(asked, 1 + draw.below(len(asked))) if asked else []
-        text = form.format(
-            **{place: f" {place} {chosen[place]}" if place in told else "" for place in ("with", "for")},
-            before=chosen["before"],
-            head=facts.head,
-            query=facts.kind.query,
-            thing=with_article(f"{chosen['before']} {facts.head}", facts, phrases),
-            purpose=chosen.get("for", ""),
-            options="".join(draw.one(phrases.option_phrases[name]).format(value) for name, value in asked),
-        )
-        attributes = tuple(chosen[place] for place in told)
-        written.append(HumanInstruction(text, attributes, tuple(value for _, value in asked)))
-    return tuple(written)
-
-
-def with_article(text: str, facts: Facts, phrases: Phrases) -> str:
-    """``text``, which ends in the head of ``facts``, after "a" or "an" where the head takes one."""
-    plural = facts.head.endswith("s") and not facts.head.endswith("ss") and facts.head not in phrases.singular
-    if plural or facts.kind.department == "grocery" or facts.head in phrases.without_article:
-        return text
-    # "usb", "universal" and "uv" begin with a consonant when they are spoken, "hdmi", "led" and "mp3" do not
-    sounds_like_vowel = re.match(r"(?!uni|us|uv|eu)[aeiou]|hdmi|led |mp3", text)
-    return f"{'an' if sounds_like_vowel else 'a'} {text}"

@@ -6,16 +6,14 @@ from itertools import chain
 import pytest
 
 from envrl.envs.webshop.draw import Draw
+from envrl.envs.webshop.instructions import instruction, requests, with_article
 from envrl.envs.webshop.lexicon import DEPARTMENTS, PLACES, Place, ProductType, brand, lexicon
 from envrl.envs.webshop.listing import (
     Facts,
     capitals,
     describe,
-    instruction,
     join,
-    requests,
     title_nouns,
-    with_article,
     write_listing,
 )
 from envrl.envs.webshop.reward import count_options
