@@ -48,7 +48,9 @@ COMMANDS: dict[str, Command] = {
         "envrl.agents.config:TrainConfig", "envrl.agents.trainer:train", "train an agent, or go on"
     ),
     "eval": Command(
-        "envrl.agents.eval_command:EvalConfig", "envrl.agents.eval_command:evaluate", "measure a trained agent"
+        "envrl.agents.eval_command:EvalConfig",
+        "envrl.agents.eval_command:evaluate",
+        "measure a trained agent",
     ),
     "export minari": Command(
         f"{_IN}.export:MinariConfig", f"{_IN}.export:export_minari", "a recording for Minari"
