@@ -1,4 +1,4 @@
-"""``envrl play``: a person acts in an environment, in a terminal."""
+"""``envrl play``: a person acts in an environment, in a terminal or in a browser."""
 
 import copy
 import sys
@@ -12,6 +12,7 @@ from rich.console import Console
 
 from envrl.commands.environment import WrongUse, full_env_id, make_env
 from envrl.envs.core import TextEnv
+from envrl.play.browser import BrowserGame
 from envrl.play.reading import make_reader
 from envrl.play.recorder import GameRecorder
 from envrl.play.session import Session
@@ -36,6 +37,10 @@ class PlayConfig:
     """arguments of the environment: key=value words or a JSON object"""
     record: Path | None = None
     """write the games played as transitions (policy "human") into this folder; undone steps are left out"""
+    browser: bool = False
+    """play in a web browser: serve the game on this machine alone and print its address"""
+    port: int = 0
+    """port of --browser; 0 takes a free one"""
 
 
 def play(config: PlayConfig) -> None:
@@ -51,17 +56,30 @@ def play(config: PlayConfig) -> None:
         raise WrongUse(f"`envrl play` needs an envrl.envs.core.TextEnv; {env_id} is a {what}")
     session = Session(env, limit=gymnasium.spec(env_id).max_episode_steps)
     session.begin(seed=config.seed, task_id=config.task_id)
-    terminal = Terminal(session, make_reader(), Console(soft_wrap=not sys.stdout.isatty()))
+    face = _browser(session, config.port) if config.browser else _terminal(session)
     try:
         if config.record is None:
-            terminal.loop()
+            face.loop()
         else:
             with ShardWriter(config.record, metadata=_metadata(env, session.limit)) as writer:
                 recorder = GameRecorder(writer, env_id, split=str(getattr(env.unwrapped, "split", "")))
-                terminal.on_game_end = lambda: recorder.write(session)
-                terminal.loop()
+                face.on_game_end = lambda: recorder.write(session)
+                face.loop()
     finally:
         env.close()
+
+
+def _terminal(session: Session) -> Terminal:
+    return Terminal(session, make_reader(), Console(soft_wrap=not sys.stdout.isatty()))
+
+
+def _browser(session: Session, port: int) -> BrowserGame:
+    try:
+        game = BrowserGame(session, port)
+    except OSError as error:
+        raise WrongUse(f"--port {port} cannot be had ({error}); 0 takes a free one") from error
+    print(f"Play at {game.url} (Ctrl-C or Quit on the page ends it)", flush=True)
+    return game
 
 
 def _metadata(env: gymnasium.Env[str, str], limit: int | None) -> dict[str, str]:

@@ -63,6 +63,17 @@ class Session:
         out_of_steps = self.limit is not None and len(self.turns) >= self.limit
         return self.terminated or self.info["fault"] is not None or out_of_steps
 
+    def outcome(self) -> str:
+        """How a game that is over went, in words."""
+        steps, score = len(self.turns), self.score
+        if self.info["is_success"]:
+            return f"Solved in {steps} steps, score {score:g}."
+        if self.info["fault"] is not None:
+            return f"The environment failed: {self.info['fault']}"
+        if self.terminated:
+            return f"Ended after {steps} steps, not solved, score {score:g}."
+        return f"Out of time after {steps} steps, score {score:g}."
+
     def begin(self, *, seed: int | None = None, task_id: str | None = None) -> None:
         """Start a task: ``task_id``, else one drawn with ``seed`` (None: the next draw)."""
         options = None if task_id is None else {"task_id": task_id}

@@ -121,16 +121,13 @@ class Terminal:
 
     def _show_end(self) -> None:
         session = self.session
-        steps, score = len(session.turns), session.score
         if session.info["is_success"]:
-            text, style = f"Solved in {steps} steps, score {score:g}.", "bold green"
+            style = "bold green"
         elif session.info["fault"] is not None:
-            text, style = f"The environment failed: {session.info['fault']}", "bold red"
-        elif session.terminated:
-            text, style = f"Ended after {steps} steps, not solved, score {score:g}.", "bold yellow"
+            style = "bold red"
         else:
-            text, style = f"Out of time after {steps} steps, score {score:g}.", "bold yellow"
-        self.console.print(Text(text, style=style))
+            style = "bold yellow"
+        self.console.print(Text(session.outcome(), style=style))
         self._say(
             ":restart plays it again, :new starts another, :undo takes the last step back, :quit leaves."
         )

@@ -83,6 +83,7 @@ class WebShopEnv(TextEnv):
         self._ids = split_ids(split, goals, self._goals.arrays, self._shop.catalog.columns)
         self._goal: Goal | None = None
         self._state = State()
+        self._notice = ""  # why the latest action did nothing
 
     # ---- the contract ----------------------------------------------------------------------------------
 
@@ -170,21 +171,26 @@ class WebShopEnv(TextEnv):
         return self._score(self._goals[goal_index], asin, tuple(values), price)
 
     def webpage(self, notice: str = "") -> str:
-        """The present page as an HTML document, with a message above it."""
-        return html(self._shop, self._state, self._shopping_for.instruction, notice)
+        """The present page as an HTML document, with a message above it.
+
+        Args:
+            notice: the message; by default why the latest action did nothing, with ``feedback="explain"``.
+        """
+        return html(self._shop, self._state, self._shopping_for.instruction, notice or self._notice)
 
     # ---- hooks of the contract -------------------------------------------------------------------------
 
     def _start(self, task_id: str, options: dict[str, Any]) -> str:
         self._goal = self._goals[goal_index(task_id, len(self._goals), self._kind)]
-        self._state = State()
+        self._state, self._notice = State(), ""
         return self._page()
 
     def _act(self, action: str) -> StepResult:
         status, move = classify(self._shop, self._state, action)
         if status != "ok" or move is None:
-            notice = why_not(self._shop, self._state, action, move) if self._explain else ""
-            return StepResult(self._page(notice), status=status)
+            self._notice = why_not(self._shop, self._state, action, move) if self._explain else ""
+            return StepResult(self._page(self._notice), status=status)
+        self._notice = ""
         state = advance(self._shop, self._state, move)
         if state.page != "done":
             self._state = state
@@ -221,7 +227,7 @@ class WebShopEnv(TextEnv):
 
     def _set_hidden(self, task_id: str, hidden: State) -> None:
         self._goal = self._goals[goal_index(task_id, len(self._goals), self._kind)]
-        self._state = hidden
+        self._state, self._notice = hidden, ""
 
     # ---- inside ----------------------------------------------------------------------------------------
 
