@@ -27,11 +27,12 @@ class RemoteFile:
     """A file to fetch.
 
     Args:
-        url: where it lies; its last part is the file's name.
+        url: where it lies.
         size: bytes, where known.
         sha256: hex digest, where known.
         optional: fetched only when asked for.
         note: what it is for, in a few words.
+        filename: what to call it; by default the last part of the address.
     """
 
     url: str
@@ -39,11 +40,12 @@ class RemoteFile:
     sha256: str | None = None
     optional: bool = False
     note: str = ""
+    filename: str = ""
 
     @property
     def name(self) -> str:
         """The file's name."""
-        return self.url.rsplit("/", 1)[-1]
+        return self.filename or self.url.rsplit("/", 1)[-1]
 
     def at(self, mirror: str | None) -> str:
         """The address: the original one, or the same file name under ``mirror``."""
@@ -79,7 +81,7 @@ def fetch(
         _check(file, target)
         return target
     url = file.at(mirror)
-    by_hand = f"get {url} elsewhere, put it into {folder} and run the same command again"
+    by_hand = f"get {url} elsewhere, put it into {folder} as {file.name} and run the same command again"
     for attempt in range(1, attempts + 1):
         try:
             _continue(url, part, file, progress)
@@ -88,6 +90,9 @@ def fetch(
             if error.code < 500 or attempt == attempts:
                 reason = f"the server answers {error.code} {error.reason}"
                 raise DataNotFound(f"cannot download {file.name}: {reason}; {by_hand}") from error
+        except _WebPage as error:
+            reason = "the server sends a web page instead, perhaps as too many people have asked for the file"
+            raise DataNotFound(f"cannot download {file.name}: {reason}; {by_hand}") from error
         except (OSError, http.client.HTTPException) as error:
             if attempt == attempts or _hopeless(error):
                 cause = getattr(error, "reason", None) or error
@@ -97,6 +102,10 @@ def fetch(
     part.replace(target)
     _etag_path(part).unlink(missing_ok=True)
     return target
+
+
+class _WebPage(Exception):
+    """The server sent a page for people in place of the file, as Google Drive does over its daily limit."""
 
 
 def _hopeless(error: Exception) -> bool:
@@ -134,6 +143,8 @@ def _continue(url: str, part: Path, file: RemoteFile, progress: Progress) -> Non
         part.unlink()
         return _continue(url, part, file, progress)
     with response:
+        if response.headers.get_content_type() == "text/html":
+            raise _WebPage
         resumed = response.status == http.HTTPStatus.PARTIAL_CONTENT and _starts_at(response, have)
         if not resumed:
             have = 0

@@ -81,6 +81,7 @@ def _resolve(name: str) -> Callable[..., Any]:
     return found
 
 
+_GOOGLE_DRIVE = "https://drive.usercontent.google.com/download?export=download&confirm=t&id="
 _ALFWORLD_RELEASES = "https://github.com/alfworld/alfworld/releases/download"
 
 SOURCES: Mapping[str, DataSource] = {
@@ -108,6 +109,56 @@ SOURCES: Mapping[str, DataSource] = {
                     sha256="25171f16e20ad7b048c47275c45b0babf3aa1cbab29cec97387922350a9844bc",
                     optional=True,
                     note="ALFRED's trajectories (traj_data.json), which the original alfworld package wants",
+                ),
+            ),
+        ),
+        DataSource(
+            name="webshop",
+            title="WebShop's official products: 1,000 of them, and with --optional all 1.18 million (5.7 GB)",
+            licence="MIT",
+            locate="envrl.data.webshop:data_folder",
+            variable="WEBSHOP_DATA",
+            count="envrl.data.webshop:count_catalogues",
+            check="envrl.data.webshop:check_catalogues",
+            unit="catalogues",
+            # products come last: a catalogue counts once they are there
+            files=(
+                RemoteFile(
+                    f"{_GOOGLE_DRIVE}14Kb5SPBk_jfdLZ_CDBNitW98QLDlKR5O",
+                    size=5_137_548,
+                    sha256="cf78667548a71786e1d9049c24b802e48e1084ad4bb021cae56ce1f6d96954a3",
+                    filename="items_human_ins.json",
+                    note="instructions by people",
+                ),
+                RemoteFile(
+                    f"{_GOOGLE_DRIVE}1IduG0xl544V_A_jv3tHXC0kyFi7PnyBu",
+                    size=147_099,
+                    sha256="f88a36314a397b53b3d9c3fa5878e5f7b26d35019a51ec83fbedeca61a948f6f",
+                    filename="items_ins_v2_1000.json",
+                    note="attributes and instructions of 1,000 products",
+                ),
+                RemoteFile(
+                    f"{_GOOGLE_DRIVE}1EgHdxQ_YxqIQlvvq5iKlCrkEKR6-j0Ib",
+                    size=4_467_013,
+                    sha256="30a4765c3a327af72d9a9a95a6b2486d516f0fa1d3ecd83681901ce82a21b269",
+                    filename="items_shuffle_1000.json",
+                    note="1,000 products",
+                ),
+                RemoteFile(
+                    f"{_GOOGLE_DRIVE}1s2j6NgHljiZzQNL3veZaAiyW_qDEgBNi",
+                    size=186_295_270,
+                    sha256="1d36af476bdb8f82a5da62bd8acdabe54cd8de2fa84010d37da5c4890feb447e",
+                    filename="items_ins_v2.json",
+                    optional=True,
+                    note="attributes and instructions of all products",
+                ),
+                RemoteFile(
+                    f"{_GOOGLE_DRIVE}1A2whVgOO0euk5O13n2iYDM0bQRkkRduB",
+                    size=5_479_720_229,
+                    sha256="2ef591d65df3af89e972ab72468eb82cbf124d876552d9f3678667edd620a6c8",
+                    filename="items_shuffle.json",
+                    optional=True,
+                    note="all products",
                 ),
             ),
         ),
