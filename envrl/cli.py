@@ -55,6 +55,24 @@ COMMANDS: dict[str, Command] = {
     "export minari": Command(
         f"{_IN}.export:MinariConfig", f"{_IN}.export:export_minari", "a recording for Minari"
     ),
+    "factory build": Command(
+        f"{_IN}.factory:BuildConfig", f"{_IN}.factory:build", "make verified tasks from toolkits: all stages"
+    ),
+    "factory explore": Command(
+        f"{_IN}.factory:ExploreConfig", f"{_IN}.factory:explore", "call a source's tools"
+    ),
+    "factory verify": Command(
+        f"{_IN}.factory:VerifyConfig", f"{_IN}.factory:verify", "put a source through the gates"
+    ),
+    "factory graph": Command(
+        f"{_IN}.factory:GraphConfig", f"{_IN}.factory:graph", "which results fill which arguments"
+    ),
+    "factory sample": Command(f"{_IN}.factory:SampleConfig", f"{_IN}.factory:sample", "chains of calls"),
+    "factory synthesize": Command(
+        f"{_IN}.factory:SynthesizeConfig", f"{_IN}.factory:synthesize", "chains in words"
+    ),
+    "factory refine": Command(f"{_IN}.factory:RefineConfig", f"{_IN}.factory:refine", "keep what is a task"),
+    "factory export": Command(f"{_IN}.factory:ExportConfig", f"{_IN}.factory:export", "tasks for trainers"),
 }
 
 

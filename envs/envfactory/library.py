@@ -65,7 +65,9 @@ class TaskLibrary:
         found = {}
         for use in task.toolkits:
             if use.source not in self._sources:
-                self._sources[use.source] = open_source(use.source, self._folder.folder)
+                self._sources[use.source] = open_source(
+                    use.source, self._folder.folder, self._folder.verified(use.source)
+                )
             found[use.name] = self._sources[use.source]
         return found
 

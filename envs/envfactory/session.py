@@ -72,7 +72,7 @@ class ToolkitSession:
             toolkits that passed verification. Otherwise every call is treated as one that may write.
     """
 
-    def __init__(self, kind: type[Toolkit], trusted: bool = True) -> None:
+    def __init__(self, kind: type[Toolkit], trusted: bool = False) -> None:
         self._kind, self._trusted = kind, trusted
         self._tools = kind.tools()
         self._methods = {name: kind.method_name(name) for name in self._tools}

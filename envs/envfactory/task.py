@@ -192,6 +192,7 @@ class TaskFolder:
         if not self.tasks:
             raise DataNotFound(f"{file} holds no task; `envrl factory build` makes task folders")
         self._states: dict[str, bytes] | None = None
+        self._metadata: dict[str, Any] | None = None
 
     def task(self, task_id: str) -> Task:
         """A task by id. Raises InvalidTask."""
@@ -220,6 +221,15 @@ class TaskFolder:
                 f"{self.folder / STATES}: expected the state {state_id!r}, which a task names; it is not there"
             )
         return self._states[state_id]
+
+    def verified(self, source: str) -> str:
+        """The fingerprint of a source's code when it passed verification; "" if the folder has none."""
+        if self._metadata is None:
+            try:
+                self._metadata = json.loads((self.folder / METADATA).read_bytes())
+            except (OSError, ValueError):  # a task file alone is enough to play
+                self._metadata = {}
+        return str(self._metadata.get("verified", {}).get(source, ""))
 
 
 def write_folder(

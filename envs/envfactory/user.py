@@ -5,7 +5,7 @@ import json
 import os
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from envrl.envs.envfactory.conversation import Conversation, mentions
@@ -126,18 +126,12 @@ class FunctionUser:
 class EndpointUser(FunctionUser):
     """A language model behind an OpenAI-compatible endpoint plays the user, at temperature 0.
 
-    The key is read from ``OPENAI_API_KEY`` where that is set.
-
     Args:
-        url: the base address, such as ``http://localhost:8000/v1``.
-        model: the name of the model there.
-        timeout: seconds until an answer counts as missing.
-        tries: how often a request is made before the user counts as failed.
+        url, model, timeout, tries: see `complete`.
     """
 
     def __init__(self, url: str, model: str, timeout: float = 60.0, tries: int = 3) -> None:
-        self._url, self._model = url.rstrip("/") + "/chat/completions", model
-        self._timeout, self._tries = timeout, tries
+        self._url, self._model, self._timeout, self._tries = url, model, timeout, tries
 
     def _reply(self, task: Task, spoken: Sequence[tuple[str, str]]) -> str | None:
         turns = "\n".join(f"- {turn.text}" for turn in task.turns)
@@ -148,27 +142,52 @@ class EndpointUser(FunctionUser):
         messages += [
             {"role": "assistant" if who == "user" else "user", "content": said} for who, said in spoken
         ]
-        text = self._complete({"model": self._model, "messages": messages, "temperature": 0})
+        text = complete(self._url, self._model, messages, timeout=self._timeout, tries=self._tries)
         return None if _DONE in text else text
 
-    def _complete(self, body: dict[str, Any]) -> str:
-        headers = {"Content-Type": "application/json"}
-        if key := os.environ.get("OPENAI_API_KEY"):
-            headers["Authorization"] = f"Bearer {key}"
-        problem = ""
-        for _ in range(self._tries):
-            request = urllib.request.Request(self._url, json.dumps(body).encode(), headers)
-            try:
-                with urllib.request.urlopen(request, timeout=self._timeout) as response:
-                    text: str = json.load(response)["choices"][0]["message"]["content"]
-                    return text.strip()
-            except urllib.error.HTTPError as error:
-                problem = f"{error.code} {error.reason}"
-                if error.code < 500 and error.code != 429:
-                    break
-            except (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
-                problem = f"{type(error).__name__}: {error}"
-        raise UserFault(f"the user's endpoint {self._url} gave no answer: {problem}")
+
+def complete(
+    url: str,
+    model: str,
+    messages: Sequence[Mapping[str, str]],
+    temperature: float = 0.0,
+    timeout: float = 60.0,
+    tries: int = 3,
+) -> str:
+    """The answer of a language model behind an OpenAI-compatible endpoint.
+
+    The key is read from ``OPENAI_API_KEY`` where that is set.
+
+    Args:
+        url: the base address, such as ``http://localhost:8000/v1``.
+        model: the name of the model there.
+        messages: with ``role`` and ``content``.
+        temperature: of sampling.
+        timeout: seconds until an answer counts as missing.
+        tries: how often a request is made.
+
+    Raises:
+        UserFault: there is no answer.
+    """
+    address = url.rstrip("/") + "/chat/completions"
+    body = {"model": model, "messages": list(messages), "temperature": temperature}
+    headers = {"Content-Type": "application/json"}
+    if key := os.environ.get("OPENAI_API_KEY"):
+        headers["Authorization"] = f"Bearer {key}"
+    problem = ""
+    for _ in range(tries):
+        request = urllib.request.Request(address, json.dumps(body).encode(), headers)
+        try:
+            with urllib.request.urlopen(request, timeout=timeout) as response:
+                text: str = json.load(response)["choices"][0]["message"]["content"]
+                return text.strip()
+        except urllib.error.HTTPError as error:
+            problem = f"{error.code} {error.reason}"
+            if error.code < 500 and error.code != 429:
+                break
+        except (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+            problem = f"{type(error).__name__}: {error}"
+    raise UserFault(f"the endpoint {address} gave no answer: {problem}")
 
 
 def make_user(spec: str | dict[str, Any]) -> User:

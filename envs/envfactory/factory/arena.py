@@ -83,6 +83,10 @@ class Stock:
         """The id of an initial state in task files."""
         return f"{self.source.name}-{index}"
 
+    def state(self, state_id: str) -> Any:
+        """The loaded initial state of an id."""
+        return self.states[int(state_id.rpartition("-")[2])]
+
     def catalog(self, index: int) -> Catalog:
         """What can be read in a state; found out once."""
         if index not in self._catalogs:

@@ -17,12 +17,14 @@ class Origin:
         clause: fields and values that pick its record in that result, and in everything that can be read.
             Empty where the result has only the one.
         made: the value is an id that the call made.
+        entity: the field that says what the record is about, where that is not ``name``.
     """
 
     call: int
     name: str
     clause: dict[str, Any]
     made: bool = False
+    entity: str = ""
 
 
 @dataclass(frozen=True)
@@ -80,22 +82,28 @@ class Chain:
         return [call for call in self.calls if not call.lookup]
 
 
-def write_chains(path: Path, chains: Iterable[Chain]) -> None:
-    """One chain a line, as JSON."""
+def write_chains(path: Path, chains: Iterable[tuple[str, Chain]]) -> None:
+    """(split, chain) pairs, one a line, as JSON."""
     with path.open("w", encoding="utf-8", newline="\n") as file:
-        for chain in chains:
-            file.write(json.dumps(asdict(chain), ensure_ascii=False, separators=(",", ":")) + "\n")
+        for split, chain in chains:
+            data = {"split": split, **asdict(chain)}
+            file.write(json.dumps(data, ensure_ascii=False, separators=(",", ":")) + "\n")
 
 
-def read_chains(path: Path) -> Iterator[Chain]:
+def read_chains(path: Path) -> Iterator[tuple[str, Chain]]:
     """What `write_chains` wrote."""
     with path.open(encoding="utf-8") as file:
         for line in file:
             data = json.loads(line)
-            yield Chain(data["seed"], data["states"], tuple(_call(call) for call in data["calls"]))
+            yield data.pop("split"), chain_of(data)
+
+
+def chain_of(data: dict[str, Any]) -> Chain:
+    """A chain from JSON data."""
+    return Chain(data["seed"], data["states"], tuple(_call(call) for call in data["calls"]))
 
 
 def _call(data: dict[str, Any]) -> ChainCall:
-    origins = {name: Origin(**origin) for name, origin in data.pop("origins").items()}
-    asks = tuple(Ask(**ask) for ask in data.pop("asks"))
-    return ChainCall(**data, origins=origins, asks=asks)
+    origins = {name: Origin(**origin) for name, origin in data["origins"].items()}
+    asks = tuple(Ask(**ask) for ask in data["asks"])
+    return ChainCall(**{**data, "origins": origins, "asks": asks})

@@ -46,14 +46,20 @@ def find_clause(
     if len(base) < len(preferred):
         base = {}
     usable = [key for key, value in record.items() if key not in base and _sayable(key, value, name)]
-    # Words say more to people than numbers, flags the least.
-    usable.sort(key=lambda key: (not isinstance(record[key], str), isinstance(record[key], bool)))
+    usable.sort(key=lambda key: _strangeness(record[key]))
     for size in (1, 2):
         for keys in combinations(usable[:_CANDIDATES], size):
             clause = {**base, **{key: record[key] for key in keys}}
             if picks_one(records, clause, name, record[name]):
                 return clause
     return None
+
+
+def _strangeness(value: Any) -> int:
+    """Words say more to people than numbers, those more than ids, flags the least."""
+    if isinstance(value, str):
+        return 2 if any(c.isdigit() for c in value) else 0
+    return 3 if isinstance(value, bool) else 1
 
 
 def _sayable(key: str, value: Any, name: str) -> bool:

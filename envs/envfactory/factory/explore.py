@@ -110,7 +110,7 @@ def explore(
     states: int = 4,
     rounds: int = 5,
     length: int = 60,
-    patience: int = 6,
+    patience: int = 3,
     progress: Callable[[int, int], None] | None = None,
 ) -> Exploration:
     """Play ``rounds`` episodes of about ``length`` calls in each of ``states`` initial states.

@@ -22,8 +22,9 @@ from envrl.envs.envfactory.session import Session
 _GOALS = (0.45, 0.8, 1.0)  # cumulative: one, two or three goals
 _TOOLKITS = (0.6, 0.9, 1.0)  # cumulative, as far as there are so many
 _WRITE = 0.65  # share of goals that change something
-_HIDE = 0.75  # probability that a value which can be found is not said
-_DEEP = 0.6  # the same for the arguments of the call that finds it
+#: probability that a value which can be found is not said: one that looks like an id, and one that people know;
+#: for arguments of a goal, and of a call that only finds something out
+_HIDE_ID, _HIDE_NAME = (0.85, 0.8), (0.15, 0.0)
 _DEPTH = 2
 _TRIES = 14
 _FINDS = 8
@@ -42,6 +43,7 @@ class Sampler:
     Args:
         stocks: toolkit name -> stock.
         seed: of all chains.
+        allowed: toolkit name -> indices of the initial states to use; all where there is no entry.
 
     Attributes:
         tried, refused: how many draws there were, and why those that failed did.
@@ -50,6 +52,7 @@ class Sampler:
 
     stocks: Mapping[str, Stock]
     seed: int
+    allowed: Mapping[str, Sequence[int]] = field(default_factory=dict)
     tried: int = 0
     refused: Counter[str] = field(default_factory=Counter)
     used: Counter[str] = field(default_factory=Counter)
@@ -82,7 +85,10 @@ class Sampler:
         goals = int(np.searchsorted(_GOALS, rng.random(), side="right")) + 1
         most = min(int(np.searchsorted(_TOOLKITS, rng.random(), side="right")) + 1, goals, len(self.stocks))
         names = [list(self.stocks)[int(i)] for i in rng.permutation(len(self.stocks))[:most]]
-        states = {name: int(rng.integers(len(self.stocks[name].states))) for name in sorted(names)}
+        states = {}
+        for name in sorted(names):
+            choice = self.allowed.get(name) or range(len(self.stocks[name].states))
+            states[name] = choice[int(rng.integers(len(choice)))]
         draft = _Draft(self._arena(states), rng, self.used)
         for number in range(goals):
             draft.add_goal(names[number % most])
@@ -122,7 +128,7 @@ class _Draft:
             raise Rejected(f"no arguments found for {name}")
         origins |= self._hide(toolkit, tool, arguments, 0, skip=set(origins))
         data = readable_data(result.value)
-        asks = self._asks(data, arguments) if reads else ()
+        asks = self._asks(data, arguments, origins) if reads else ()
         if reads and not asks:
             raise Rejected("nothing worth asking in a result")
         self.calls.append(ChainCall(name, toolkit, arguments, self._goals, False, origins, asks))
@@ -164,10 +170,17 @@ class _Draft:
     ) -> dict[str, Origin]:
         """Origins for arguments that a user would not know; the lookups they need join the chain."""
         origins: dict[str, Origin] = {}
+        properties = self._arena.stocks[toolkit].source.tools[tool].parameters["properties"]
+        choices = {name for name, schema in properties.items() if {"enum", "const"} & set(schema)}
         for parameter, value in arguments.items():
-            if parameter in skip or isinstance(value, bool) or not isinstance(value, str | int):
+            if (
+                parameter in skip
+                or parameter in choices
+                or isinstance(value, bool)
+                or not isinstance(value, str | int)
+            ):
                 continue
-            if self._rng.random() >= (_DEEP if depth else _HIDE):
+            if self._rng.random() >= (_HIDE_ID if looks_like_id(value) else _HIDE_NAME)[min(depth, 1)]:
                 continue
             found = self._find(toolkit, tool, parameter, value)
             if found is None:
@@ -175,7 +188,8 @@ class _Draft:
             find, clause = found
             if len(self.calls) >= _MAX_CALLS:
                 break
-            origins[parameter] = Origin(self._look_up(toolkit, find, depth), find.name, clause)
+            entity = self._entity(toolkit, parameter, find)
+            origins[parameter] = Origin(self._look_up(toolkit, find, depth), find.name, clause, entity=entity)
         return origins
 
     def _look_up(self, toolkit: str, find: Find, depth: int) -> int:
@@ -217,9 +231,23 @@ class _Draft:
                 return find, clause
         return None
 
-    def _asks(self, data: Any, arguments: Mapping[str, Any]) -> tuple[Ask, ...]:
+    def _entity(self, toolkit: str, parameter: str, find: Find) -> str:
+        """The field that names what the record of a find is about, "" if that is the thing found itself."""
+        nouns = self._arena.stocks[toolkit].source.nouns
+        record = find.record or {}
+        if set(blanks(nouns.get(parameter, ""))) <= set(record) and parameter in nouns:
+            return ""
+        others = (key for key in record if key in nouns and normal(key) != normal(find.name))
+        return next((key for key in others if set(blanks(nouns[key])) <= set(record)), "")
+
+    def _asks(
+        self, data: Any, arguments: Mapping[str, Any], origins: Mapping[str, Origin]
+    ) -> tuple[Ask, ...]:
         """Something in a result that is worth asking for."""
-        given = {str(value) for value in arguments.values()}
+        said = [*arguments.values(), *(v for call in self.calls for v in call.arguments.values())]
+        known = [*origins.values(), *(origin for call in self.calls for origin in call.origins.values())]
+        said += [value for origin in known for value in origin.clause.values()]
+        given = {str(value) for value in said}
         found = records(data)
         options = [
             (record, key)
@@ -304,6 +332,16 @@ def everything(catalog: Catalog, name: str) -> list[Mapping[str, Any]]:
                     seen.setdefault(repr(find.record), find.record)
         catalog.records[name] = list(seen.values())
     return catalog.records[name]
+
+
+def looks_like_id(value: str | int) -> bool:
+    """Whether people are unlikely to know a value by heart.
+
+    >>> looks_like_id("A4711"), looks_like_id("Ada Brandt"), looks_like_id("2025-03-10 is a day")
+    (True, False, False)
+    """
+    text = str(value)
+    return any(c.isdigit() for c in text) and not any(c.isspace() for c in text)
 
 
 def blanks(template: str) -> list[str]:

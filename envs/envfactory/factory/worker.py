@@ -150,6 +150,8 @@ def main(asked: str, answer: str) -> None:
     result: Any
     try:
         source = open_source(spec, folder)
+        if isinstance(source, ToolkitSource):  # a builtin one is trusted elsewhere because it is checked here
+            source = ToolkitSource(spec, source.kind, trusted=False)
         result = _explore(source, order) if what == "explore" else _replay(source, order)
     except EnvRLError as error:
         result = error
