@@ -141,9 +141,9 @@ def _excess(method: str, arguments: Mapping[str, Any]) -> str:
     if arguments.get("precision", 0) > _MOST_DIGITS:
         return f"precision is at most {_MOST_DIGITS}"
     base, exponent = arguments.get("base"), arguments.get("exponent")
-    whole = method == "power" and isinstance(base, int) and isinstance(exponent, int)
-    if whole and abs(base) > 1 and base.bit_length() * exponent > _MOST_BITS:  # type: ignore[operator,union-attr,arg-type]
-        return "the result is too large"
+    if method == "power" and isinstance(base, int) and isinstance(exponent, int):
+        too_large = abs(base) > 1 and base.bit_length() * exponent > _MOST_BITS
+        return "the result is too large" if too_large else ""
     return ""
 
 

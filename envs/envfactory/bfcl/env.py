@@ -199,7 +199,7 @@ class BFCLEnv(TextEnv):
         self._tools = task.tools
         self._owners = owners_of(task)
         self._backends = fresh_backends(task)
-        self._digest = self._backends.digest()
+        self._digest: bytes = self._backends.digest()
 
     def _complaint(self, call: Call) -> str:
         # A tool that is not listed yet can be called all the same, as in the benchmark's harness; the ground truth
