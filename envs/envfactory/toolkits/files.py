@@ -1,6 +1,6 @@
 """`Files`: a shared drive: folders, text files, who may see them, and the trash."""
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import pydantic
@@ -10,6 +10,9 @@ from envrl.envs.envfactory.toolkits.addresses import checked_email
 from envrl.envs.envfactory.toolkits.days import days_after
 from envrl.envs.envfactory.toolkits.names import CITIES, email_of, people
 
+SearchWord = Annotated[
+    str, pydantic.Field(examples=["checklist", "draft", "notes", "plan", "report", "summary"])
+]
 _FOLDERS = ("Budget", "Contracts", "Travel", "Recipes", "Minutes", "Designs", "Photos", "Taxes")
 _KINDS = ("summary", "checklist", "draft", "notes", "plan", "report")
 
@@ -132,7 +135,7 @@ class Files(Toolkit):
         return [_entry(key, file) for key, file in self.state.files.items() if file.folder == folder]
 
     @tool(effect="read", phrases=("Which files mention {word}?",))
-    def search_files(self, word: str) -> list[FileEntry]:
+    def search_files(self, word: SearchWord) -> list[FileEntry]:
         """List the files that have a word in their name or text and are not in the trash.
 
         Args:

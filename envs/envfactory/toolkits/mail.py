@@ -1,6 +1,6 @@
 """`Mail`: one person's mailbox and address book."""
 
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import pydantic
@@ -10,6 +10,9 @@ from envrl.envs.envfactory.toolkits.addresses import checked_email
 from envrl.envs.envfactory.toolkits.days import days_after
 from envrl.envs.envfactory.toolkits.names import email_of, people
 
+SearchWord = Annotated[
+    str, pydantic.Field(examples=["contract", "invoice", "keys", "meeting", "parcel", "tickets", "training"])
+]
 Mailbox = Literal["inbox", "archive", "spam", "sent", "trash"]
 Label = Literal["family", "finance", "travel", "urgent", "work"]
 _LETTERS = (
@@ -144,7 +147,7 @@ class Mail(Toolkit):
         return [_head(key, m) for key, m in self.state.mails.items() if email in (m.sender, m.recipient)]
 
     @tool(effect="read", phrases=('Which mails are about "{word}"?',))
-    def search_mails(self, word: str) -> list[MailHead]:
+    def search_mails(self, word: SearchWord) -> list[MailHead]:
         """List the mails that have a word in their subject or text, oldest first.
 
         Args:

@@ -1,6 +1,6 @@
 """`Messaging`: the chat of a team: members, channels, messages and direct messages."""
 
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import pydantic
@@ -9,6 +9,9 @@ from envrl.envs.envfactory.toolkit import ToolError, Toolkit, next_id, tool
 from envrl.envs.envfactory.toolkits.days import days_after
 from envrl.envs.envfactory.toolkits.names import email_of, people
 
+SearchWord = Annotated[
+    str, pydantic.Field(examples=["badges", "points", "printer", "report", "room", "ticket", "version"])
+]
 Presence = Literal["available", "away", "busy"]
 _PRESENCES: tuple[Presence, ...] = ("available", "away", "busy")
 _CHANNELS = (
@@ -189,7 +192,7 @@ class Messaging(Toolkit):
         return [MessageView(message=k, **m.__dict__) for k, m in messages if m.channel == channel]
 
     @tool(effect="read", phrases=('Which messages mention "{word}"?',))
-    def search_messages(self, word: str) -> list[MessageView]:
+    def search_messages(self, word: SearchWord) -> list[MessageView]:
         """List the messages that have a word in them, oldest first.
 
         Args:
