@@ -1,7 +1,7 @@
 """Checkpoints: written whole or not at all, and complete enough that a resumed run equals an uninterrupted one.
 
-A checkpoint is a folder: ``model/`` in the Hugging Face layout (usable as ``--init``), ``optimizer.pt`` and
-``state.json``. All randomness of a run derives from (seed, stage, update), so the position in the run is all the
+A checkpoint is a folder: ``model/`` in the Hugging Face layout (usable as ``--init``), ``heads.safetensors`` where the
+run has heads beside the model, ``optimizer.pt`` and ``state.json``. All randomness of a run derives from (seed, stage, update), so the position in the run is all the
 generator state there is.
 """
 
@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from envrl.agents.heads import Heads
 from envrl.agents.models import LanguageModel
 from envrl.agents.optimizers import Optimizers
 from envrl.envs.errors import DataNotFound
@@ -27,6 +28,7 @@ def save_checkpoint(
     optimizers: Optimizers | None,
     state: dict[str, Any],
     reference: LanguageModel | None = None,
+    heads: Heads | None = None,
 ) -> None:
     """Write a checkpoint under a temporary name, sync it and rename it; an existing one is replaced.
 
@@ -38,6 +40,7 @@ def save_checkpoint(
         optimizers: their state, None between stages.
         state: JSON-able position and counters of the run.
         reference: the fixed policy of the divergence, where there is one.
+        heads: the critic and the objectives' output layer, where there are any.
     """
     partial = folder.with_name(f".{folder.name}.part")
     if partial.exists():
@@ -47,6 +50,8 @@ def save_checkpoint(
         lm.save(partial / "model")
         if reference is not None:
             reference.save(partial / _REFERENCE)
+        if heads is not None:
+            heads.save(partial)
         if optimizers is not None:
             torch.save(optimizers.state_dict(), partial / "optimizer.pt")
         (partial / _STATE).write_text(json.dumps(state, indent=1))

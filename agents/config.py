@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from envrl.agents.advantages import AdvantageConfig, Algorithm
-from envrl.agents.objectives import Schedule, Targets
+from envrl.agents.advantages import AdvantageConfig
+from envrl.agents.algorithms import ALGORITHMS, Algorithm
+from envrl.agents.losses import Reduction
+from envrl.agents.objectives import Mode, Schedule, Targets, TokenLoss
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class TrainConfig:
     policy: Literal["constrained"] = "constrained"
     """How probabilities become actions: token softmax over the trie of admissible actions."""
     algorithm: Algorithm = "gigpo"
-    """Advantage estimator."""
+    """Advantage estimator, with what its paper says of the loss."""
     exclude_actions: tuple[str, ...] = ("help", "inventory", "look")
     """Admissible actions that the policy is not offered (unless nothing else is left)."""
     temperature: float = 1.0
@@ -66,13 +68,26 @@ class TrainConfig:
     gamma: float = 0.96
     """Discount of an episode's return (a shorter success is worth more)."""
     step_gamma: float = 0.96
-    """Discount of the return from a step on (GiGPO)."""
+    """Discount of the return from a step on (GiGPO, REINFORCE++, PPO)."""
     step_weight: float = 1.0
     """Weight of GiGPO's step advantage."""
     anchor: Literal["observation", "state_key"] = "observation"
     """What makes two steps of a group comparable (GiGPO)."""
     normalize_std: bool = True
-    """Divide advantages by the standard deviation of the group."""
+    """Divide advantages by the standard deviation of the group (REINFORCE++, PPO: of the batch)."""
+    leave_one_out: bool = False
+    """Compare an episode with the mean of the others of its group instead of the mean of all."""
+    redraws: int | None = None
+    """Draw groups whose episodes all ended alike anew, at most this many times an update; None as the algorithm has it
+    (DAPO: 3)."""
+    gae_lambda: float = 0.95
+    """PPO's trade of the critic's bias against the return's variance."""
+    bootstrap: bool = False
+    """Ask the critic for the value of the state at which an episode ran out of steps, instead of counting it as 0."""
+    value_weight: float = 0.5
+    """Weight of the critic's loss (PPO)."""
+    value_clip: float = 0.2
+    """Range in which the critic's values may move in an update (PPO); 0 lets them."""
     reward_scale: float = 1.0
     """Factor on the environment's rewards."""
     invalid_penalty: float = 0.1
@@ -86,9 +101,16 @@ class TrainConfig:
     warmup: int = 4
     """Updates over which the learning rate rises to ``lr``."""
     clip: float = 0.2
-    """Range of the clipped surrogate."""
+    """Range of the clipped surrogate, below 1 and above."""
+    clip_high: float | None = None
+    """Another range above 1 (clip-higher); None as the algorithm has it (DAPO: 0.28)."""
     dual_clip: float = 3.0
-    """Bound on the loss of an action with a negative advantage."""
+    """Bound on the loss of an action with a negative advantage; 0 lifts it."""
+    reduction: Reduction | None = None
+    """``token``: mean over decisions; ``sequence``: over episodes of each one's mean; ``constant``: sum over
+    decisions, divided by episodes times ``loss_length``. None as the algorithm has it (Dr. GRPO: constant)."""
+    loss_length: int = 100
+    """Decisions that an episode is divided by under the reduction ``constant``, however many it has."""
     kl: float = 0.0
     """Weight of the divergence from the policy that the reinforcement stage started with."""
     entropy: float = 0.0
@@ -102,6 +124,23 @@ class TrainConfig:
     """Weight of inverse dynamics in the reinforcement stage."""
     aux_schedule: Schedule = "cosine"
     """How both weights fall over the reinforcement stage."""
+    aux_mode: Mode = "pass"
+    """Where state prediction comes from: ``inline``, the policy's own forward; ``pass``, the same episodes in a forward
+    of their own; ``rows``, single steps in rows of their own."""
+    aux_history: int = 2
+    """Turns that stand before the predicted one in a row of ``rows``."""
+    aux_head: Literal["lm", "adapter"] = "lm"
+    """``lm``: the model's output layer; ``adapter``: one of the objectives' own over the shared backbone."""
+    aux_head_rank: int = 16
+    """Rank of the adapter's change to the model's output layer; 0 gives it a full layer."""
+    aux_loss: TokenLoss = "cross_entropy"
+    """Loss of a target token; ``clipped_mae`` is one minus its probability and leaves out tokens that seem noise."""
+    aux_mae_clip: float = 0.95
+    """Tokens whose ``clipped_mae`` is above it have no gradient."""
+    aux_entropy_share: float = 1.0
+    """State prediction learns from this share of an episode's steps: those where the policy was least sure."""
+    aux_by_return: bool = False
+    """Weight each episode's steps by one minus the mean return of its group."""
     aux_targets: Targets = "true"
     """``shuffled`` permutes the next observations: the placebo control, in both stages."""
     aux_cap: float = 0.5
@@ -114,6 +153,8 @@ class TrainConfig:
     """Recorded transitions that the objectives learn from too."""
     transitions_share: float = 0.5
     """Share of the objectives' episodes that comes from ``transitions``."""
+    transitions_schedule: Schedule = "constant"
+    """How that share falls over the reinforcement stage."""
 
     eval_episodes: int = 300
     """Held-out episodes of an evaluation; 0 evaluates nothing."""
@@ -138,21 +179,37 @@ class TrainConfig:
             "batch_tokens",
             "sft_batch_tokens",
             "checkpoint_every",
+            "loss_length",
         ):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
         for name in ("state_prediction", "inverse_dynamics", "sft_state_prediction", "sft_inverse_dynamics"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} is a weight and must be >= 0, got {getattr(self, name)}")
-        if self.updates and self.group_size < 2:
+        for name in ("transitions_share", "aux_mae_clip", "aux_entropy_share"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} must lie in 0 .. 1, got {getattr(self, name)}")
+        if self.updates and self.group_size < 2 and ALGORITHMS[self.algorithm].compares_groups:
             raise ValueError(
-                "group_size must be at least 2: advantages are relative to the rest of the group"
+                f"group_size must be at least 2 with {self.algorithm}: advantages are relative to the rest of the group"
             )
 
     @property
     def advantage(self) -> AdvantageConfig:
         """The options of the advantage estimator."""
-        return AdvantageConfig(self.gamma, self.step_gamma, self.step_weight, self.normalize_std)
+        return AdvantageConfig(
+            self.gamma,
+            self.step_gamma,
+            self.step_weight,
+            self.normalize_std,
+            self.leave_one_out,
+            self.gae_lambda,
+        )
+
+    def effective(self, name: Literal["reduction", "clip_high", "redraws"]) -> Any:
+        """A setting of the run, or the algorithm's own where the run makes none."""
+        given = getattr(self, name)
+        return getattr(ALGORITHMS[self.algorithm], name) if given is None else given
 
     def to_json(self) -> str:
         """The settings as JSON; paths as strings."""

@@ -1,40 +1,30 @@
 """The supervised stage: imitate expert episodes while predicting states and actions on the same rows."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import torch
+from torch import Tensor
 
+from envrl.agents.auxiliary import Objectives
 from envrl.agents.batches import epoch, pad
 from envrl.agents.config import TrainConfig
+from envrl.agents.heads import Heads
 from envrl.agents.models import LanguageModel
-from envrl.agents.objectives import (
-    inverse_dynamics_rows,
-    shuffled_state_prediction_rows,
-    state_prediction_row,
-    weighted_cross_entropy,
-)
+from envrl.agents.objectives import ObjectiveRow, step_weights
 from envrl.agents.optimizers import Optimizers
 from envrl.agents.policies.constrained import decision_logprobs
-from envrl.agents.prompts import ActionMenu, EpisodeFormat, TokenSequence
+from envrl.agents.prompts import ActionMenu, EpisodeFormat
+from envrl.agents.samples import Recorded
 from envrl.wrappers.transition import Transition
-
-
-@dataclass(frozen=True)
-class Demonstration:
-    """An episode to imitate: its rows and its tokens with the decisions that are imitated."""
-
-    transitions: list[Transition]
-    tokens: TokenSequence
 
 
 def demonstrations(
     episodes: Sequence[Sequence[Transition]], format: EpisodeFormat, menu: ActionMenu
-) -> list[Demonstration]:
+) -> list[Recorded]:
     """Episodes in tokens; actions of lost episodes are not imitated, their steps still teach the objectives."""
     return [
-        Demonstration(list(rows), format.sequence(rows, menu if rows[-1].is_success else None))
+        Recorded(list(rows), format.sequence(rows, menu if rows[-1].is_success else None), step_weights(rows))
         for rows in episodes
     ]
 
@@ -44,6 +34,7 @@ class Imitation:
 
     Args:
         lm: the model that learns.
+        heads: with the objectives' output layer, where they have one.
         optimizers: their learning rates are the peak of a warm-up and cosine decay.
         data: demonstrations.
         format: tokens of an episode.
@@ -56,13 +47,14 @@ class Imitation:
     def __init__(
         self,
         lm: LanguageModel,
+        heads: Heads,
         optimizers: Optimizers,
-        data: Sequence[Demonstration],
+        data: Sequence[Recorded],
         format: EpisodeFormat,
         config: TrainConfig,
     ) -> None:
         self._lm, self._optimizers, self._data = lm, optimizers, data
-        self._format, self._config = format, config
+        self._objectives, self._config = Objectives(lm, heads, format, config), config
         self._epoch, self._before = -1, 0
         self._batches: list[list[int]] = []
 
@@ -80,29 +72,27 @@ class Imitation:
             loss = loss - logprobs.mean()
             metrics["loss/action"] = -float(logprobs.detach().mean())
         if config.sft_state_prediction:
-            if config.aux_targets == "true":
-                rows = [state_prediction_row(d.tokens, d.transitions) for d in batch]
-                total, weight = weighted_cross_entropy(self._lm, hidden, rows)
+            if config.aux_targets == "true" and config.aux_mode != "rows":
+                total, weight = self._objectives.loss(hidden, [self._objectives.row(d) for d in batch])
             else:
-                rows = shuffled_state_prediction_rows(sequences, [d.transitions for d in batch], rng)
-                again = self._lm.hidden(pad([row.ids for row in rows], self._lm.device))
-                total, weight = weighted_cross_entropy(self._lm, again, rows)
+                total, weight = self._forward(self._objectives.state_rows(batch, rng))
             mean = total / max(weight, 1.0)
             loss = loss + config.sft_state_prediction * mean
             metrics["loss/state_prediction"] = float(mean.detach())
         if config.sft_inverse_dynamics:
-            rows = inverse_dynamics_rows(
-                self._format, [d.transitions for d in batch], config.aux_rows, rng, config.aux_targets
-            )
+            rows = self._objectives.inverse_rows(batch, rng)
             if rows:
-                hidden = self._lm.hidden(pad([row.ids for row in rows], self._lm.device))
-                total, weight = weighted_cross_entropy(self._lm, hidden, rows)
+                total, weight = self._forward(rows)
                 loss = loss + config.sft_inverse_dynamics * total / weight
                 metrics["loss/inverse_dynamics"] = float(total.detach()) / weight
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self._optimizers.parameters, config.max_grad_norm)
         self._optimizers.step(self._factor(index))
         return metrics
+
+    def _forward(self, rows: Sequence[ObjectiveRow]) -> tuple[Tensor, float]:
+        """Summed loss and weight of rows in a forward of their own."""
+        return self._objectives.loss(self._lm.hidden(pad([r.ids for r in rows], self._lm.device)), rows)
 
     def _factor(self, index: int) -> float:
         """Linear warm-up, then a cosine from 1 to `FLOOR`."""

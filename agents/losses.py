@@ -1,11 +1,21 @@
 """Losses of the policy update: pure functions over flat tensors of decisions."""
 
+from collections.abc import Sequence
+from typing import Literal
+
 import torch
 from torch import Tensor
 
+Reduction = Literal["token", "sequence", "constant"]
+
 
 def clipped_policy_loss(
-    logprobs: Tensor, old_logprobs: Tensor, advantages: Tensor, clip: float = 0.2, dual_clip: float = 3.0
+    logprobs: Tensor,
+    old_logprobs: Tensor,
+    advantages: Tensor,
+    clip: float = 0.2,
+    dual_clip: float = 3.0,
+    clip_high: float | None = None,
 ) -> Tensor:
     """PPO's clipped surrogate with dual clip, negated, for each decision.
 
@@ -14,13 +24,18 @@ def clipped_policy_loss(
         old_logprobs: ``(n,)`` under the policy that acted.
         advantages: ``(n,)``.
         clip: the ratio counts within ``1 - clip .. 1 + clip`` (arXiv 1707.06347, eq. 7).
-        dual_clip: with a negative advantage the loss is at most ``dual_clip * |advantage|`` (arXiv 1912.09729).
+        dual_clip: with a negative advantage the loss is at most ``dual_clip * |advantage|`` (arXiv 1912.09729); 0
+            lifts the bound.
+        clip_high: another upper range, ``1 + clip_high`` (arXiv 2503.14476, clip-higher).
 
     Returns:
         ``(n,)`` losses; the caller reduces them.
     """
     ratio = torch.exp(logprobs - old_logprobs)
-    surrogate = torch.minimum(ratio * advantages, ratio.clamp(1 - clip, 1 + clip) * advantages)
+    high = clip if clip_high is None else clip_high
+    surrogate = torch.minimum(ratio * advantages, ratio.clamp(1 - clip, 1 + high) * advantages)
+    if not dual_clip:
+        return -surrogate
     bounded = torch.maximum(surrogate, dual_clip * advantages)
     return -torch.where(advantages < 0, bounded, surrogate)
 
@@ -32,3 +47,44 @@ def k3_divergence(logprobs: Tensor, reference_logprobs: Tensor) -> Tensor:
     """
     log_ratio = reference_logprobs - logprobs
     return torch.exp(log_ratio) - log_ratio - 1
+
+
+def clipped_value_loss(values: Tensor, old_values: Tensor, targets: Tensor, clip: float = 0.0) -> Tensor:
+    """Half the squared error of a critic for each state, ``(n,)``.
+
+    Args:
+        values: ``(n,)`` of the critic that learns.
+        old_values: ``(n,)`` of the critic at the rollout.
+        targets: ``(n,)``.
+        clip: when positive, the larger of the errors of the value and of the value held within ``clip`` of the old
+            one (as in OpenAI's PPO); 0 takes the plain error.
+    """
+    error = (values - targets).square()
+    if clip:
+        held = old_values + (values - old_values).clamp(-clip, clip)
+        error = torch.maximum(error, (held - targets).square())
+    return 0.5 * error
+
+
+def decision_weights(
+    counts: Sequence[int], reduction: Reduction, length: int = 1
+) -> tuple[list[float], float]:
+    """How the losses of all decisions of a batch become one number: ``(losses * weight).sum() / divisor``.
+
+    Args:
+        counts: decisions of each episode of the batch.
+        reduction: ``token`` is the mean over decisions (long episodes count more; DAPO). ``sequence`` is the mean over
+            episodes of each one's mean (GRPO as published). ``constant`` divides by the number of episodes times a fixed
+            length (Dr. GRPO).
+        length: that fixed length.
+
+    Returns:
+        (weight of each decision of an episode, for each episode; divisor). Episodes without decisions count for nothing
+        under ``sequence``.
+    """
+    if reduction == "token":
+        return [1.0] * len(counts), float(max(sum(counts), 1))
+    if reduction == "constant":
+        return [1.0] * len(counts), float(max(len(counts), 1) * length)
+    acting = sum(c > 0 for c in counts)
+    return [1.0 / c if c else 0.0 for c in counts], float(max(acting, 1))

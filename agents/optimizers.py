@@ -1,6 +1,6 @@
 """Optimisers: AdamW, or Muon on weight matrices with AdamW on the rest."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -14,15 +14,24 @@ class Optimizers:
         lr: of AdamW.
         muon_lr: of Muon on the matrices inside the layers; 0 uses AdamW for all.
         weight_decay: of AdamW.
+        heads: further parameters, which AdamW trains.
     """
 
-    def __init__(self, model: nn.Module, lr: float, muon_lr: float = 0.0, weight_decay: float = 0.0) -> None:
+    def __init__(
+        self,
+        model: nn.Module,
+        lr: float,
+        muon_lr: float = 0.0,
+        weight_decay: float = 0.0,
+        heads: nn.Module | None = None,
+    ) -> None:
         named = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
         embeddings = {id(p) for m in model.modules() if isinstance(m, nn.Embedding) for p in m.parameters()}
         matrices = [p for name, p in named if muon_lr and p.ndim == 2 and id(p) not in embeddings]
         chosen = {id(p) for p in matrices}
-        rest = [p for _, p in named if id(p) not in chosen]
-        self.parameters: list[Tensor] = [p for _, p in named]
+        more = [] if heads is None else list(heads.parameters())
+        rest = [p for _, p in named if id(p) not in chosen] + more
+        self.parameters: list[Tensor] = [p for _, p in named] + more
         self._optimizers: list[torch.optim.Optimizer] = [
             torch.optim.AdamW(rest, lr=lr, betas=(0.9, 0.98), weight_decay=weight_decay)
         ]
@@ -60,6 +69,36 @@ def take_gradients(parameters: Iterable[Tensor]) -> list[Tensor]:
         taken.append(torch.zeros_like(p) if p.grad is None else p.grad)
         p.grad = None
     return taken
+
+
+class Pocket:
+    """Gradients kept apart: inside ``with pocket:`` backward passes add to its gradients, not to the parameters' own.
+
+    Args:
+        parameters: whose gradients.
+    """
+
+    def __init__(self, parameters: Sequence[Tensor]) -> None:
+        self._parameters = parameters
+        self._kept: list[Tensor | None] = [None] * len(parameters)
+
+    def __enter__(self) -> "Pocket":
+        self._swap()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._swap()
+
+    def _swap(self) -> None:
+        for i, parameter in enumerate(self._parameters):
+            parameter.grad, self._kept[i] = self._kept[i], parameter.grad
+
+    def take(self) -> list[Tensor]:
+        """The gradients; zeros where there is none."""
+        return [
+            torch.zeros_like(p) if kept is None else kept
+            for p, kept in zip(self._parameters, self._kept, strict=True)
+        ]
 
 
 def norm(gradients: Iterable[Tensor]) -> float:

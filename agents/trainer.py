@@ -10,11 +10,11 @@ killed and resumed gives the numbers of an uninterrupted one on a CPU with the s
 """
 
 import copy
+import json
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -23,11 +23,13 @@ import numpy as np
 import torch
 
 from envrl.agents import checkpoint
-from envrl.agents.advantages import ALGORITHMS, EpisodeBatch
+from envrl.agents.algorithms import ALGORITHMS
+from envrl.agents.collect import collect
 from envrl.agents.config import TrainConfig
 from envrl.agents.demonstrate import record_demonstrations
 from envrl.agents.display import Bar, Display, results_table
 from envrl.agents.evaluate import Evaluation, evaluate_policy
+from envrl.agents.heads import Heads
 from envrl.agents.imitation import Imitation, demonstrations
 from envrl.agents.metrics import MetricsFile
 from envrl.agents.models import LanguageModel, build_tiny, load_model
@@ -35,10 +37,12 @@ from envrl.agents.objectives import coefficient
 from envrl.agents.optimizers import Optimizers
 from envrl.agents.policies.constrained import ConstrainedPolicy
 from envrl.agents.policies.scripted import ImitablePolicy, Policy, RandomPolicy
+from envrl.agents.policy_gradient import Learner
 from envrl.agents.prompts import ActionMenu, EpisodeFormat
-from envrl.agents.rollout import Episode, rollout
+from envrl.agents.rollout import Episode, Task, rollout
+from envrl.agents.samples import Recorded, make_samples, recorded_samples
 from envrl.agents.tasks import evaluation_tasks, make_envs, task_ids, training_tasks
-from envrl.agents.update import Recorded, Sample, policy_update
+from envrl.agents.update import policy_update
 from envrl.envs.errors import EnvRLError
 from envrl.wrappers.recording import iter_episodes
 from envrl.wrappers.shards import ShardWriter
@@ -101,6 +105,7 @@ class Trainer:
         self._clock = time.monotonic()
         self.reference: LanguageModel | None = None
         self.lm = self._model(resumed)
+        self.heads = self._heads(resumed)
         self.format = EpisodeFormat(self.lm)
         self.menu = ActionMenu(config.exclude_actions)
         self.optimizers = self._optimizers()
@@ -133,7 +138,7 @@ class Trainer:
         if self.state["update"] == 0:
             self.state["env_steps"] = sum(map(len, episodes))
         data = demonstrations(episodes, self.format, self.menu)
-        stage = Imitation(self.lm, self.optimizers, data, self.format, config)
+        stage = Imitation(self.lm, self.heads, self.optimizers, data, self.format, config)
         recent: list[dict[str, float]] = []
         with self.display.stage("Imitation", config.sft_updates, self.state["update"]) as bar:
             for index in range(self.state["update"], config.sft_updates):
@@ -150,38 +155,26 @@ class Trainer:
             self.reference = self._frozen_copy()
         recorded = self._recorded()
         policy = ConstrainedPolicy(self.lm, self.format, self.menu, config.temperature)
-        run_id = f"{self.folder.name}-{config.seed}"
+        learner = Learner(self.lm, self.reference, self.heads, self.optimizers, self.format, config)
         with (
             ShardWriter(self.folder / "transitions") as writer,
             self.display.stage("Reinforcement", config.updates, self.state["update"]) as bar,
         ):
             for index in range(self.state["update"], config.updates):
                 started = time.monotonic()
-                tasks = training_tasks(self.ids, config.groups, config.group_size, self._rng(_TASKS, index))
-                self.lm.model.eval()
-                episodes = rollout(
-                    self.envs,
-                    tasks,
-                    policy,
-                    (config.seed, _ROLLOUT, index),
-                    run_id=f"{run_id}/update-{index}",
-                    split=config.split,
-                    label="learner",
-                )
-                self.lm.model.train()
+                chosen, episodes = self._collect(policy, index)
                 rolled_out = time.monotonic()
-                factor = coefficient(config.aux_schedule, index / config.updates)
+                progress = index / config.updates
+                factor = coefficient(config.aux_schedule, progress)
                 learned = policy_update(
-                    self.lm,
-                    self.reference,
-                    self.optimizers,
-                    self._samples(episodes),
+                    learner,
+                    make_samples(chosen, config, self.lm, self.heads),
                     recorded,
-                    self.format,
-                    config,
-                    factor if config.state_prediction or config.inverse_dynamics else 0.0,
-                    min(1.0, (index + 1) / config.warmup) if config.warmup else 1.0,
-                    self._rng(_UPDATE, index),
+                    aux_factor=factor if config.state_prediction or config.inverse_dynamics else 0.0,
+                    recorded_share=config.transitions_share
+                    * coefficient(config.transitions_schedule, progress),
+                    lr_factor=min(1.0, (index + 1) / config.warmup) if config.warmup else 1.0,
+                    rng=self._rng(_UPDATE, index),
                 )
                 for episode in episodes:
                     writer.extend(episode.transitions)
@@ -189,6 +182,7 @@ class Trainer:
                 self.state["env_steps"] += sum(len(e.transitions) for e in episodes)
                 row = {
                     **_rollout_metrics(episodes),
+                    "rollout/redrawn": (len(episodes) - len(chosen)) // config.group_size,
                     **learned,
                     "update": index + 1,
                     "env_steps": self.state["env_steps"],
@@ -204,24 +198,30 @@ class Trainer:
                 bar.advance()
                 self._pause(every=config.checkpoint_every, before=writer.flush)
 
-    def _samples(self, episodes: Sequence[Episode]) -> list[Sample]:
-        """Episodes with advantages; faulted ones leave their group before its statistics."""
+    def _collect(self, policy: ConstrainedPolicy, index: int) -> tuple[list[Episode], list[Episode]]:
+        """The episodes of an update: (those to learn from, all that were played)."""
         config = self.config
-        sound = [e for e in episodes if e.fault is None and e.transitions]
-        rewards = [
-            [
-                config.reward_scale * t.reward - config.invalid_penalty * (t.action_status != "ok")
-                for t in e.transitions
-            ]
-            for e in sound
-        ]
-        anchors = [
-            [t.state_key if config.anchor == "state_key" else _anchor(t) for t in e.transitions]
-            for e in sound
-        ]
-        batch = EpisodeBatch(rewards, [e.group for e in sound], anchors)
-        advantages = ALGORITHMS[config.algorithm](batch, config.advantage)
-        return [Sample(e.transitions, e.tokens, a) for e, a in zip(sound, advantages, strict=True)]
+
+        def draw(groups: int, number: int) -> list[Task]:
+            path = (_TASKS, index, number) if number else (_TASKS, index)
+            return training_tasks(self.ids, groups, config.group_size, self._rng(*path))
+
+        def play(tasks: Sequence[Task], number: int) -> list[Episode]:
+            again = f"/redraw-{number}" if number else ""
+            return rollout(
+                self.envs,
+                tasks,
+                policy,
+                (config.seed, _ROLLOUT, index, number) if number else (config.seed, _ROLLOUT, index),
+                run_id=f"{self.folder.name}-{config.seed}/update-{index}{again}",
+                split=config.split,
+                label="learner",
+            )
+
+        self.lm.model.eval()
+        collected = collect(play, draw, config.groups, config.effective("redraws"), config.gamma)
+        self.lm.model.train()
+        return collected
 
     # ---- evaluation ------------------------------------------------------------------------------------
 
@@ -304,8 +304,24 @@ class Trainer:
     def _optimizers(self) -> Optimizers:
         config = self.config
         if self.state["stage"] == "imitation":
-            return Optimizers(self.lm.model, config.sft_lr, config.sft_muon_lr, weight_decay=0.01)
-        return Optimizers(self.lm.model, config.lr)
+            return Optimizers(self.lm.model, config.sft_lr, config.sft_muon_lr, 0.01, self.heads)
+        return Optimizers(self.lm.model, config.lr, heads=self.heads)
+
+    def _heads(self, resumed: Path | None) -> Heads:
+        """The critic and the objectives' output layer, as the settings ask; those of a checkpoint where it has them."""
+        config = self.config
+        heads = Heads.build(
+            self.lm,
+            critic=ALGORITHMS[config.algorithm].critic,
+            adapter=config.aux_head == "adapter",
+            rank=config.aux_head_rank,
+            seed=config.seed,
+        )
+        if resumed is not None:
+            heads.load(resumed)
+        elif config.init is not None:
+            heads.load(checkpoint.model_folder(config.init).parent)
+        return heads
 
     def _demonstrations(self) -> Path:
         """Episodes to imitate; without a supervised stage, random play that a tokenizer is learned from."""
@@ -340,7 +356,7 @@ class Trainer:
     def _recorded(self) -> list[Recorded]:
         if self.config.transitions is None:
             return []
-        return [Recorded(rows, self.format.sequence(rows)) for rows in iter_episodes(self.config.transitions)]
+        return recorded_samples(iter_episodes(self.config.transitions), self.format)
 
     def _frozen_copy(self) -> LanguageModel:
         model = copy.deepcopy(self.lm.model).requires_grad_(False).eval()
@@ -376,6 +392,7 @@ class Trainer:
             self.optimizers,
             {**state, "shards": shards, "keep": keep},
             self.reference,
+            self.heads,
         )
         checkpoint.prune(self.checkpoints, self.config.keep_checkpoints)
 
@@ -408,11 +425,6 @@ def _texts(recording: Path) -> Iterator[str]:
             yield from (row.goal, row.action, row.next_observation)
 
 
-def _anchor(row: Any) -> tuple[str, tuple[str, ...]]:
-    """What the agent sees: the observation and what it can do (which tells what it holds)."""
-    return row.observation, row.admissible_actions
-
-
 def _rollout_metrics(episodes: Sequence[Episode]) -> dict[str, float]:
     sound = [e for e in episodes if e.fault is None]
     steps = [t for e in sound for t in e.transitions]
@@ -440,15 +452,14 @@ def _episodes_to(bar: Bar) -> Callable[[int, int], None]:
 
 def _refuse_other_settings(path: Path, config: TrainConfig) -> None:
     """A resumed run has the settings of the run it resumes, but for those that do not change its numbers."""
-    import json
-
     before = json.loads(path.read_text())
-    now = json.loads(replace(config).to_json())
+    now = json.loads(config.to_json())
+    defaults = json.loads(TrainConfig().to_json())  # of settings that came after the run began
     free = {"resume", "output", "checkpoint_every", "keep_checkpoints"}
     differing = [
-        f"{k}: {before.get(k)!r} then, {now[k]!r} now"
+        f"{k}: {before.get(k, defaults[k])!r} then, {now[k]!r} now"
         for k in now
-        if k not in free and before.get(k) != now[k]
+        if k not in free and before.get(k, defaults[k]) != now[k]
     ]
     if differing:
         raise EnvRLError(
