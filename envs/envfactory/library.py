@@ -11,7 +11,11 @@ from envrl.envs.envfactory.toolbox import Toolbox
 from envrl.envs.errors import DataNotFound
 
 SUITES = ("builtin",)
-_SUITE_FOLDER = Path(__file__).resolve().parent / "suites"
+
+
+def suite_folder(suite: str) -> Path:
+    """Where the tasks of a suite lie."""
+    return Path(__file__).resolve().parent / "suites" / suite
 
 
 class TaskLibrary:
@@ -32,7 +36,7 @@ class TaskLibrary:
                 raise ValueError(
                     f"suite must be one of {list(SUITES)}, got {place!r}; tasks=DIR plays a folder"
                 )
-            place = _SUITE_FOLDER / place
+            place = suite_folder(place)
         self._folder = _folders.get(place)
         wanted = None if toolkits is None else set(toolkits)
         self.ids: tuple[str, ...] = tuple(

@@ -162,19 +162,22 @@ class Proposer:
             return None, _MADE
         if rng.random() < odd:
             return _one_of(_ODD[kind], rng), "odd"
-        pool = self._pool(tool, name, kind, pools, rng)
+        pool = self._pool(tool, name, kind, pools, rng, bool(schema.get("examples")))
         if pool != _MADE:
             return _one_of(pools.related(pool, kind, company) or pools.values(pool, kind), rng), pool
         return made_up(name, kind, schema, rng), _MADE
 
-    def _pool(self, tool: str, name: str, kind: str, pools: Pools, rng: np.random.Generator) -> str:
-        """The pool to draw from: likely by its name, or by what went well before."""
+    def _pool(
+        self, tool: str, name: str, kind: str, pools: Pools, rng: np.random.Generator, examples: bool
+    ) -> str:
+        """The pool to draw from: likely by its name, or by what went well before, or what the schema shows."""
         if kind == "boolean":
             return _MADE
         learned, wanted = self._learned[tool, name], normal(name)
         last = wanted.rpartition("_")[2]
         free = _is_text(name) or learned.get(_MADE, 1.0) > 1.0
-        names, weights = [_MADE], [(3.0 if free or kind != "string" else 1.0) * learned.get(_MADE, 1.0)]
+        made = 12.0 if examples else 3.0 if free or kind != "string" else 1.0
+        names, weights = [_MADE], [made * learned.get(_MADE, 1.0)]
         for pool in pools.names(kind):
             near = 8.0 if pool == wanted else 3.0 if pool.rpartition("_")[2] == last else 0.5
             if self._sober and near < 1 and (free or learned.get(pool, 1.0) <= 1.3):
@@ -189,14 +192,14 @@ def made_up(name: str, kind: str, schema: Mapping[str, Any], rng: np.random.Gene
     """A plausible value that nothing has to know of."""
     if kind == "boolean":
         return bool(rng.integers(2))
+    if schema.get("examples"):
+        return _one_of(schema["examples"], rng)
     if kind in ("integer", "number"):
         low = schema.get("minimum", schema.get("exclusiveMinimum", 0))
         high = schema.get("maximum", schema.get("exclusiveMaximum", low + 1000))
         fitting = [n for n in _NUMBERS if low < n < high] or [low + (high - low) / 2]
         value = _one_of(fitting, rng)
         return int(value) if kind == "integer" else value
-    if "examples" in schema:
-        return _one_of(schema["examples"], rng)
     words, form = set(words_of(name)), schema.get("format", "")
     if form == "date-time":
         return f"{_one_of(_DAYS, rng)}T{_one_of(_TIMES, rng)}:00"

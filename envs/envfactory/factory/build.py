@@ -209,7 +209,7 @@ def write_tasks(
         folder: where.
         tasks, counts: as `make_tasks` gives them.
         stocks: toolkit name -> stock.
-        reports: toolkit name -> what the gates said, as JSON data.
+        reports: toolkit name -> at least ``tools`` and ``coverage`` of what the gates said, as JSON data.
         plan: what was wanted.
     """
     states = {
@@ -230,7 +230,7 @@ def write_tasks(
         "types": dict(Counter(task.type for task in tasks)),
         "report": {
             "toolkits": {
-                name: {"tools": report["tools"], "passed": report["passed"], "coverage": report["coverage"]}
+                name: {"tools": report["tools"], "coverage": report["coverage"]}
                 for name, report in reports.items()
             },
             "edges": {name: stock.graph.count() for name, stock in stocks.items()},

@@ -15,7 +15,7 @@ import numpy as np
 
 from envrl.envs.envfactory.factory.explore import Exploration
 from envrl.envs.envfactory.factory.leaves import leaves, readable_data
-from envrl.envs.envfactory.factory.wording import normal, readable
+from envrl.envs.envfactory.factory.wording import looks_like_id, normal, readable
 from envrl.envs.envfactory.schema import ToolSpec
 from envrl.envs.envfactory.sources import Source
 
@@ -28,12 +28,13 @@ _MIN_COSINE = 0.8
 
 @dataclass(frozen=True)
 class Parameter:
-    """An argument of a tool."""
+    """An argument of a tool. by_id: its good values are mostly ids, which somebody must look up."""
 
     tool: str
     name: str
     kind: str
     required: bool
+    by_id: bool = False
 
 
 @dataclass(frozen=True)
@@ -118,14 +119,17 @@ def build_graph(source: Source, found: Exploration, embed: str | None = None) ->
     """
     tools = source.tools
     graph = ToolGraph(source.spec, {name: spec.effect for name, spec in tools.items()})
+    good = _good_values(found)
     for name, spec in tools.items():
         for key, schema in spec.parameters.get("properties", {}).items():
-            graph.parameters.append(Parameter(name, key, _kind_of(schema), key in spec.required))
+            values = [value for _, value in good.get((name, key), ()) if isinstance(value, str)]
+            by_id = 2 * sum(map(looks_like_id, values)) > len(values)
+            graph.parameters.append(Parameter(name, key, _kind_of(schema), key in spec.required, by_id))
     outputs = _outputs(found)
     for (tool, name), values in outputs.items():
         graph.fields.append(Field(tool, name, _kind_of_values({value for _, value in values})))
     graph.edges.extend(_name_edges(graph))
-    graph.edges.extend(_value_edges(graph, found, outputs))
+    graph.edges.extend(_value_edges(graph, good, outputs))
     if embed is not None:
         graph.edges.extend(_embedding_edges(graph, tools, embed))
     return graph
@@ -163,10 +167,8 @@ def _name_edges(graph: ToolGraph) -> list[Edge]:
     return edges
 
 
-def _value_edges(
-    graph: ToolGraph, found: Exploration, outputs: Mapping[tuple[str, str], set[tuple[int, Any]]]
-) -> list[Edge]:
-    """Values that made a call succeed and that a tool had given out in the same state."""
+def _good_values(found: Exploration) -> dict[tuple[str, str], set[tuple[int, Any]]]:
+    """(tool, argument) -> (state, value) pairs of calls that went well."""
     good: dict[tuple[str, str], set[tuple[int, Any]]] = defaultdict(set)
     for episode in found.episodes:
         for probe in episode.probes:
@@ -174,6 +176,15 @@ def _value_edges(
                 for key, value in probe.arguments.items():
                     if _telling(value):
                         good[probe.tool, key].add((episode.state, value))
+    return good
+
+
+def _value_edges(
+    graph: ToolGraph,
+    good: Mapping[tuple[str, str], set[tuple[int, Any]]],
+    outputs: Mapping[tuple[str, str], set[tuple[int, Any]]],
+) -> list[Edge]:
+    """Values that made a call succeed and that a tool had given out in the same state."""
     edges = []
     for parameter in graph.parameters:
         values = good.get((parameter.tool, parameter.name), set())

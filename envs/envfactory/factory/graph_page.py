@@ -12,7 +12,7 @@ from typing import NamedTuple
 from envrl.envs.envfactory.factory.graph import Edge, ToolGraph
 
 _WIDTH, _GAP, _ROW, _HEAD = 230, 130, 18, 26
-_MARGIN = 24
+_MARGIN = 48
 _SHOWN_FIELDS = 14
 _COLOURS = {"name": "#7a8699", "value": "#1b7f5c", "embedding": "#8a4fbf"}
 _STRONG = 0.35  # edges below are drawn only when the slider asks for them
@@ -46,7 +46,7 @@ def graph_page(graphs: Mapping[str, ToolGraph]) -> str:
 
 
 def columns(graph: ToolGraph) -> dict[str, int]:
-    """Tool -> column: one more than the farthest of the nearest producers of its required arguments."""
+    """Tool -> column: one more than the farthest of the nearest producers of the ids that it requires."""
     needs: dict[str, list[set[str]]] = {tool: [] for tool in graph.tools}
     for parameter in graph.parameters:
         producers = {
@@ -54,7 +54,7 @@ def columns(graph: ToolGraph) -> dict[str, int]:
             for edge in graph.producers(parameter.tool, parameter.name)
             if edge.confidence >= _STRONG and graph.tools[edge.producer] == "read"
         }
-        if parameter.required and producers:
+        if parameter.required and parameter.by_id and producers:
             needs[parameter.tool].append(producers)
     column = {tool: 0 if not wants else None for tool, wants in needs.items()}
     for _ in range(len(graph.tools)):

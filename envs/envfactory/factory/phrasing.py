@@ -8,8 +8,8 @@ import numpy as np
 
 from envrl.envs.envfactory.conversation import mentions
 from envrl.envs.envfactory.factory.chain import Ask, Chain, ChainCall, Origin
-from envrl.envs.envfactory.factory.sample import blanks, looks_like_id
-from envrl.envs.envfactory.factory.wording import bare, normal, readable
+from envrl.envs.envfactory.factory.sample import blanks
+from envrl.envs.envfactory.factory.wording import bare, looks_like_id, normal, readable
 from envrl.envs.envfactory.schema import ToolSpec
 from envrl.envs.envfactory.sources import Source
 

@@ -5,6 +5,7 @@ arguments a user would not know: such a value must be found by reading, by a pat
 record that can be told from all others. Every chain is carried out from the start before it is kept.
 """
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,7 +17,7 @@ from envrl.envs.envfactory.factory.arena import Arena, Catalog, Find, Stock
 from envrl.envs.envfactory.factory.chain import Ask, Chain, ChainCall, Origin
 from envrl.envs.envfactory.factory.clauses import find_clause, matching, picks_one
 from envrl.envs.envfactory.factory.leaves import leaves, readable_data, records
-from envrl.envs.envfactory.factory.wording import normal
+from envrl.envs.envfactory.factory.wording import looks_like_id, normal, words_of
 from envrl.envs.envfactory.session import Session
 
 _GOALS = (0.45, 0.8, 1.0)  # cumulative: one, two or three goals
@@ -25,6 +26,8 @@ _WRITE = 0.65  # share of goals that change something
 #: probability that a value which can be found is not said: one that looks like an id, and one that people know;
 #: for arguments of a goal, and of a call that only finds something out
 _HIDE_ID, _HIDE_NAME = (0.85, 0.8), (0.15, 0.0)
+_ID_WORDS = (("id",), ("number",), ("key",))
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}|\d{1,2}:\d{2}")
 _DEPTH = 2
 _TRIES = 14
 _FINDS = 8
@@ -180,7 +183,7 @@ class _Draft:
                 or not isinstance(value, str | int)
             ):
                 continue
-            if self._rng.random() >= (_HIDE_ID if looks_like_id(value) else _HIDE_NAME)[min(depth, 1)]:
+            if self._rng.random() >= self._share(toolkit, parameter, value)[min(depth, 1)]:
                 continue
             found = self._find(toolkit, tool, parameter, value)
             if found is None:
@@ -191,6 +194,14 @@ class _Draft:
             entity = self._entity(toolkit, parameter, find)
             origins[parameter] = Origin(self._look_up(toolkit, find, depth), find.name, clause, entity=entity)
         return origins
+
+    def _share(self, toolkit: str, parameter: str, value: str | int) -> tuple[float, float]:
+        """How often a value is hidden, as the argument of a goal and of what a goal needs."""
+        if parameter in self._arena.stocks[toolkit].source.nouns:
+            return _HIDE_ID
+        if isinstance(value, int):  # "order as many as the purchase of last week": only ids are worth finding
+            return _HIDE_ID if words_of(parameter)[-1:] in _ID_WORDS else (0.0, 0.0)
+        return _HIDE_ID if looks_like_id(value) and not _DATE.match(value) else _HIDE_NAME
 
     def _look_up(self, toolkit: str, find: Find, depth: int) -> int:
         """The index of the call that makes the reading; a new call unless there is one already."""
@@ -332,16 +343,6 @@ def everything(catalog: Catalog, name: str) -> list[Mapping[str, Any]]:
                     seen.setdefault(repr(find.record), find.record)
         catalog.records[name] = list(seen.values())
     return catalog.records[name]
-
-
-def looks_like_id(value: str | int) -> bool:
-    """Whether people are unlikely to know a value by heart.
-
-    >>> looks_like_id("A4711"), looks_like_id("Ada Brandt"), looks_like_id("2025-03-10 is a day")
-    (True, False, False)
-    """
-    text = str(value)
-    return any(c.isdigit() for c in text) and not any(c.isspace() for c in text)
 
 
 def blanks(template: str) -> list[str]:

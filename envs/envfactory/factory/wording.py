@@ -63,3 +63,13 @@ def bare(name: str) -> str:
     'order'
     """
     return normal(name).replace("_", " ")
+
+
+def looks_like_id(value: str | int) -> bool:
+    """Whether people are unlikely to know a value by heart.
+
+    >>> looks_like_id("A4711"), looks_like_id("Ada Brandt"), looks_like_id("2025-03-10 is a day")
+    (True, False, False)
+    """
+    text = str(value)
+    return any(c.isdigit() for c in text) and not any(c.isspace() for c in text)
