@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from envrl.agents.losses import clipped_policy_loss, k3_divergence
+from envrl.agents.losses import clipped_policy_loss, clipped_value_loss, decision_weights, k3_divergence
 
 
 @pytest.mark.parametrize(
@@ -20,6 +20,48 @@ from envrl.agents.losses import clipped_policy_loss, k3_divergence
 def test_clipped_loss_by_hand(ratio, advantage, loss):
     got = clipped_policy_loss(torch.tensor([math.log(ratio)]), torch.zeros(1), torch.tensor([advantage]))
     assert got.item() == pytest.approx(loss, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "advantage", "loss"),
+    [
+        (1.25, 2.0, -2.5),  # within the higher range
+        (1.5, 2.0, -2.56),  # clipped at 1.28
+        (0.5, -1.0, 0.8),  # the lower range is the same
+    ],
+)
+def test_clip_higher_by_hand(ratio, advantage, loss):
+    got = clipped_policy_loss(
+        torch.tensor([math.log(ratio)]), torch.zeros(1), torch.tensor([advantage]), clip_high=0.28
+    )
+    assert got.item() == pytest.approx(loss, rel=1e-5)
+
+
+def test_the_bound_on_negative_advantages_can_be_lifted():
+    arguments = torch.tensor([math.log(5.0)]), torch.zeros(1), torch.tensor([-1.0])
+    assert clipped_policy_loss(*arguments, dual_clip=0).item() == pytest.approx(5.0, rel=1e-5)
+
+
+def test_value_loss_by_hand():
+    # errors 1 and 0.5; held within 0.2 of 0: (0.2 - 2)^2 is the larger; 0.1 is within
+    values, old, targets = torch.tensor([1.0, 0.1]), torch.zeros(2), torch.tensor([2.0, 0.6])
+    torch.testing.assert_close(clipped_value_loss(values, old, targets), torch.tensor([0.5, 0.125]))
+    torch.testing.assert_close(clipped_value_loss(values, old, targets, 0.2), torch.tensor([1.62, 0.125]))
+
+
+@pytest.mark.parametrize(
+    ("reduction", "mean"),
+    [
+        ("token", (1 + 2 + 3 + 10) / 4),
+        ("sequence", ((1 + 2 + 3) / 3 + 10) / 2),  # the episode without decisions is none
+        ("constant", (1 + 2 + 3 + 10) / (3 * 5)),
+    ],
+)
+def test_reductions_by_hand(reduction, mean):
+    losses = [[1.0, 2.0, 3.0], [], [10.0]]
+    weights, divisor = decision_weights([len(x) for x in losses], reduction, length=5)
+    got = sum(w * x for w, xs in zip(weights, losses, strict=True) for x in xs) / divisor
+    assert got == pytest.approx(mean)
 
 
 def test_k3_by_hand():
