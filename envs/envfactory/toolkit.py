@@ -41,21 +41,23 @@ class _Mark(NamedTuple):
 
 
 def tool(
-    *, effect: Effect, name: str | None = None, phrases: Sequence[str] = ()
+    *, effect: Effect, name: str | None = None, phrases: Sequence[str] | str = ()
 ) -> Callable[[_Method], _Method]:
     """Mark a method of a `Toolkit` as a tool.
 
     Args:
         effect: ``read`` for one that never changes the state, else ``write``.
         name: what agents call it; the method's name by default.
-        phrases: ways in which a user asks for it, with ``{argument}`` blanks for all required arguments:
+        phrases: a way, or several, in which a user asks for it, with ``{argument}`` blanks for all required arguments:
             ``"Move {amount} from {source} to {target}."``. Generated tasks use them.
     """
     if effect not in ("read", "write"):
         raise InvalidToolkit(f"@tool(effect=...) is 'read' or 'write', got {effect!r}")
 
     def mark(method: _Method) -> _Method:
-        setattr(method, _MARK, _Mark(effect, name, tuple(phrases)))
+        setattr(
+            method, _MARK, _Mark(effect, name, (phrases,) if isinstance(phrases, str) else tuple(phrases))
+        )
         return method
 
     return mark

@@ -10,7 +10,7 @@ import numpy as np
 
 from envrl.envs.envfactory.actions import Call
 from envrl.envs.envfactory.delta import Change
-from envrl.envs.envfactory.factory.arguments import Pools, Proposer
+from envrl.envs.envfactory.factory.arguments import Pools, Proposal, Proposer
 from envrl.envs.envfactory.factory.explore import Exploration
 from envrl.envs.envfactory.factory.graph import ToolGraph
 from envrl.envs.envfactory.factory.leaves import leaves, readable_data
@@ -72,12 +72,15 @@ class Stock:
         self.states = [self.source.load(json.dumps(data).encode()) for data in self.exploration.states]
         self.good = defaultdict(list)
         self.proposer = Proposer(self.source.tools, sober=True)
+        for probe in self.exploration.probes():
+            self.proposer.learn(probe.tool, Proposal(probe.arguments, probe.origins), probe.ok)
         for episode in self.exploration.episodes:
             for probe in episode.probes:
-                if probe.ok and "odd" not in probe.origins.values():
-                    known = self.good[episode.state, probe.tool]
-                    if probe.arguments not in known:
-                        known.append(probe.arguments)
+                sensible = self.proposer.sensible(probe.tool, Proposal(probe.arguments, probe.origins))
+                known = self.good[episode.state, probe.tool]
+                odd = "odd" in probe.origins.values()
+                if probe.ok and sensible and not odd and probe.arguments not in known:
+                    known.append(probe.arguments)
 
     def state_id(self, index: int) -> str:
         """The id of an initial state in task files."""

@@ -121,6 +121,16 @@ class Proposer:
                 company |= pools.company(origin, value) if isinstance(value, str) else frozenset()
         return Proposal(arguments, origins)
 
+    def sensible(self, tool: str, proposal: Proposal) -> bool:
+        """Whether a person might have chosen these values: no text in the place of another kind of text."""
+        for name, value in proposal.arguments.items():
+            origin = proposal.origins[name]
+            near = origin.rpartition("_")[2] == normal(name).rpartition("_")[2]
+            free = _is_text(name) or self._learned[tool, name].get(_MADE, 1.0) > 1.0
+            if isinstance(value, str) and free and origin != _MADE and not near:
+                return False
+        return True
+
     def learn(self, tool: str, proposal: Proposal, ok: bool) -> None:
         """A call with these arguments went well, or not."""
         for name, origin in proposal.origins.items():

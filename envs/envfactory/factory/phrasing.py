@@ -9,7 +9,7 @@ import numpy as np
 from envrl.envs.envfactory.conversation import mentions
 from envrl.envs.envfactory.factory.chain import Ask, Chain, ChainCall, Origin
 from envrl.envs.envfactory.factory.sample import blanks
-from envrl.envs.envfactory.factory.wording import bare, looks_like_id, normal, readable
+from envrl.envs.envfactory.factory.wording import bare, looks_like_id, normal, readable, words_of
 from envrl.envs.envfactory.schema import ToolSpec
 from envrl.envs.envfactory.sources import Source
 
@@ -70,7 +70,7 @@ class Phrasing:
 
     def answer(self, call: ChainCall) -> str:
         """What the agent tells who has found out what was asked; "" if nothing was."""
-        told = [f"the {readable(ask.name) or 'answer'} is {words_for(ask.value)}" for ask in call.asks]
+        told = [f"{_asked(ask)} is {words_for(ask.value)}" for ask in call.asks]
         return _capital(" and ".join(told)) + "." if told else ""
 
     def _argument(self, call: ChainCall, name: str) -> str:
@@ -119,12 +119,23 @@ class Phrasing:
 
 
 def _wanted(ask: Ask) -> str:
-    text = f"the {readable(ask.name)}" if ask.name else "the answer"
+    text = _asked(ask)
     if ask.clause:
         text += (
             f" of the one with {' and '.join(f'{readable(k)} {words_for(v)}' for k, v in ask.clause.items())}"
         )
     return text
+
+
+def _asked(ask: Ask) -> str:
+    if not ask.name:
+        return "the answer"
+    plain = (
+        looks_like_id(ask.value)
+        and isinstance(ask.value, str)
+        and normal(ask.name) == "_".join(words_of(ask.name))
+    )
+    return f"the {readable(ask.name)}{' id' if plain else ''}"
 
 
 def _filled(phrase: str, words: Mapping[str, str], call: ChainCall, unsaid: str | None) -> str:
@@ -134,6 +145,13 @@ def _filled(phrase: str, words: Mapping[str, str], call: ChainCall, unsaid: str 
     for name in blanks(phrase):
         blank, kind = f"{{{name}}}", bare(name)
         named = f"{kind} {blank}".lower() in phrase.lower()
+        if (
+            name == unsaid
+        ):  # "the supplier {supplier_name}" must not become "the supplier a certain supplier name"
+            parts = "|".join(map(re.escape, kind.split()))
+            phrase = re.sub(
+                rf"\b(?:the )?(?:(?:{parts}) )+{re.escape(blank)}", blank, phrase, flags=re.IGNORECASE
+            )
         if name in call.origins or name == unsaid:
             phrase = re.sub(
                 rf"(?:\bthe )?\b{re.escape(kind)} {re.escape(blank)}", blank, phrase, flags=re.IGNORECASE

@@ -3,6 +3,7 @@
 import re
 
 _PARTS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
+_WHEN = re.compile(r"\d{4}-\d\d(-\d\d)?|\d\d?:\d\d")
 #: endings that say that something is an identifier, not what it identifies
 _IDS = ("id", "ids", "key", "number", "no", "ref", "uuid")
 
@@ -65,11 +66,13 @@ def bare(name: str) -> str:
     return normal(name).replace("_", " ")
 
 
-def looks_like_id(value: str | int) -> bool:
+def looks_like_id(value: object) -> bool:
     """Whether people are unlikely to know a value by heart.
 
-    >>> looks_like_id("A4711"), looks_like_id("Ada Brandt"), looks_like_id("2025-03-10 is a day")
-    (True, False, False)
+    >>> [looks_like_id(value) for value in ("A4711", 4711, "Ada Brandt", "2025-03-10", "09:30", "kim2@example.com")]
+    [True, True, False, False, False, False]
     """
     text = str(value)
-    return any(c.isdigit() for c in text) and not any(c.isspace() for c in text)
+    if not isinstance(value, str | int) or isinstance(value, bool) or _WHEN.match(text):
+        return False
+    return any(c.isdigit() for c in text) and not any(c.isspace() or c == "@" for c in text)
