@@ -15,7 +15,7 @@ from envrl.envs.errors import DataNotFound
 def envrl(*words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     """The command in a process of its own."""
     return subprocess.run(
-        [sys.executable, "-m", "envrl", *words], input=stdin, capture_output=True, text=True, timeout=120
+        [sys.executable, "-m", "envrl", *words], input=stdin, capture_output=True, text=True, timeout=300
     )
 
 
@@ -145,5 +145,5 @@ def test_a_bug_keeps_its_traceback() -> None:
 
 def test_a_closed_pipe_is_no_error() -> None:
     command = f"{sys.executable} -m envrl data list | true; exit ${{PIPESTATUS[0]}}"
-    result = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60)
+    result = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=300)
     assert result.returncode == 0 and result.stderr == ""

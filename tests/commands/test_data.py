@@ -151,7 +151,7 @@ def test_without_a_network_one_line_says_where_to_put_the_file_by_hand(tmp_path:
         "--mirror",
         "http://127.0.0.1:9/x",
     ]
-    result = subprocess.run(words, capture_output=True, text=True, env=env, timeout=60)
+    result = subprocess.run(words, capture_output=True, text=True, env=env, timeout=300)
     assert result.returncode == 2 and result.stdout == ""
     (line,) = [line for line in result.stderr.splitlines() if line.startswith("envrl: ")]
     assert "http://127.0.0.1:9/x/json_2.1.3_tw-pddl.zip" in line and f"put it into {tmp_path}" in line

@@ -36,7 +36,7 @@ def plan(session: Session) -> list[str]:
 def typed(lines: list[str], *options: str) -> str:
     """The transcript of a game whose lines come through a pipe."""
     result = subprocess.run(
-        [*PLAY, *options], input="\n".join(lines), capture_output=True, text=True, timeout=60
+        [*PLAY, *options], input="\n".join(lines), capture_output=True, text=True, timeout=300
     )
     assert result.returncode == 0, result.stderr
     return result.stdout
@@ -162,7 +162,7 @@ class Terminal:
     def __init__(self, *options: str, command: Sequence[str] = PLAY) -> None:
         rows, columns = 60, 160
         words = [*command[1:], *options]
-        self.child = pexpect.spawn(command[0], words, timeout=60, dimensions=(rows, columns))
+        self.child = pexpect.spawn(command[0], words, timeout=300, dimensions=(rows, columns))
         self.screen = pyte.Screen(columns, rows)
         self.screen.write_process_input = self.child.send  # answers "where is the cursor?"
         self.stream = pyte.ByteStream(self.screen)
@@ -172,7 +172,7 @@ class Terminal:
 
     def wait_for(self, *texts: str) -> None:
         """Until the screen shows all of the texts."""
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         while not all(text in "\n".join(self.screen.display) for text in texts):
             assert time.monotonic() < deadline, f"{texts} not on the screen:\n" + "\n".join(
                 self.screen.display
@@ -183,7 +183,7 @@ class Terminal:
     def exit_status(self) -> int | None:
         with contextlib.suppress(pexpect.EOF):
             while True:
-                self.stream.feed(self.child.read_nonblocking(4096, timeout=60))
+                self.stream.feed(self.child.read_nonblocking(4096, timeout=300))
         self.child.close()
         return self.child.exitstatus
 

@@ -128,11 +128,11 @@ def test_drawing_by_verb_gives_rare_verbs_their_share() -> None:
 @pytest.mark.skipif(os.name != "posix", reason="needs a pseudo terminal")
 def test_a_terminal_sees_a_bar_and_a_pipe_sees_lines(tmp_path: Path) -> None:
     words = ["-m", "envrl", "record", "--env", "alfworld", "--episodes", "30", "--output", str(tmp_path)]
-    piped = subprocess.run([sys.executable, *words], capture_output=True, text=True, timeout=60)
+    piped = subprocess.run([sys.executable, *words], capture_output=True, text=True, timeout=300)
     first, last = piped.stderr.splitlines()
     assert first == "recording EnvRL/ALFWorld-v0 (random) ..."
     assert last.startswith("recording EnvRL/ALFWorld-v0 (random): 30 episodes in ")
-    child = pexpect.spawn(sys.executable, words, encoding="utf-8", timeout=60, dimensions=(24, 120))
+    child = pexpect.spawn(sys.executable, words, encoding="utf-8", timeout=300, dimensions=(24, 120))
     shown = child.read()
     child.close()
     assert child.exitstatus == 0
@@ -147,7 +147,7 @@ def test_an_interrupted_recording_keeps_what_was_played(tmp_path: Path) -> None:
     while not any(tmp_path.glob("*.parquet")):
         assert process.poll() is None
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=300)
     assert process.returncode == 130 and err.endswith("envrl: interrupted\n")
     *whole, _ = iter_episodes(tmp_path)
     assert len(whole) > 50 and all(e[-1].truncated or e[-1].terminated for e in whole)
