@@ -62,6 +62,8 @@ class BFCLEnv(TextEnv):
         DataNotFound: the package ``bfcl-eval`` is not installed; the message names the command.
     """
 
+    _digest: bytes  # of the backends as they stand
+
     def __init__(
         self,
         category: str = "base",
@@ -199,7 +201,7 @@ class BFCLEnv(TextEnv):
         self._tools = task.tools
         self._owners = owners_of(task)
         self._backends = fresh_backends(task)
-        self._digest: bytes = self._backends.digest()
+        self._digest = self._backends.digest()
 
     def _complaint(self, call: Call) -> str:
         # A tool that is not listed yet can be called all the same, as in the benchmark's harness; the ground truth

@@ -19,13 +19,14 @@ import sys
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _ORDERS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_ORPHANED = signal.SIGUSR1  # asked of the kernel; the parent may still be there, dying, when it comes
 _LOOK = 0.5  # seconds between looks at who the parent is, where the system does not tell
 
 
 def main(parent: int, folder: str, command: list[str]) -> int:
     """Run the command to its end; its exit code, or 143 where it was ended."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, (*_ORDERS, signal.SIGCHLD))
-    _prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    signal.pthread_sigmask(signal.SIG_BLOCK, (*_ORDERS, _ORPHANED, signal.SIGCHLD))
+    _prctl(_PR_SET_PDEATHSIG, _ORPHANED)
     # What the command's children leave behind becomes ours, and not init's, so that it can be found and ended.
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     with contextlib.suppress(OSError), open(f"{folder}/guard", "w") as file:
@@ -38,14 +39,10 @@ def main(parent: int, folder: str, command: list[str]) -> int:
     for stream in (0, 1):
         os.dup2(nothing, stream)
     while True:
-        if os.getppid() != parent:
+        order = _wait() if os.getppid() == parent else _ORPHANED
+        if order in (*_ORDERS, _ORPHANED):
             _end_all()
-            _remove(folder)
-            return 143
-        order = _wait()
-        if order in _ORDERS:
-            _end_all()
-            if os.getppid() != parent:
+            if order == _ORPHANED:
                 _remove(folder)
             return 143
         code = _reap(child)
@@ -65,7 +62,7 @@ def _become(command: list[str]) -> None:
 
 
 def _wait() -> int:
-    awaited = (*_ORDERS, signal.SIGCHLD)
+    awaited = (*_ORDERS, _ORPHANED, signal.SIGCHLD)
     if hasattr(signal, "sigtimedwait"):
         found = signal.sigtimedwait(awaited, _LOOK)
         return found.si_signo if found else 0

@@ -84,6 +84,8 @@ class McpSession:
         server, workdir = self._running
         answer = server.call(self._source.raw_name(name), workdir.to_real(arguments))
         result = read_result(answer, workdir.to_alias)
+        if result.ok and any(pattern.search(result.text) for pattern in self._source.failures):
+            result = Result(f"Error: {result.text}", None, False)
         if before is not None:
             self._known = None
             if result.ok:

@@ -51,6 +51,7 @@ class McpSource:
         self.spec, self.description, self._here = spec, description, here
         self.name, self.policy, self.nouns = description.name, description.policy, description.nouns
         self.unordered, self.ignored = description.unordered, description.ignored
+        self.failures = tuple(map(re.compile, description.failures))
         self._lock = threading.Lock()
         self._idle: list[tuple[float, Server]] = []
         self._loaded: dict[bytes, McpState] = {}

@@ -51,6 +51,7 @@ class McpSpec(pydantic.BaseModel):
             episode after episode (much faster). Verification finds out if that is not so.
         tools: agents get only these.
         effects: tool -> ``read`` or ``write``, where the server does not say or is wrong.
+        failures: regular expressions; a result in which one of them is found is an error, whatever the server calls it.
         examples: argument -> values that make sense for it, where the schema and the state do not show any.
         volatile: patterns (``files/*.log``, ``reads/now``) of what is no part of the state.
         root: what agents read and write in place of the directory's real path.
@@ -71,6 +72,7 @@ class McpSpec(pydantic.BaseModel):
     restart: bool = True
     tools: tuple[str, ...] | None = None
     effects: dict[str, Effect] = {}
+    failures: tuple[str, ...] = ()
     examples: dict[str, list[Any]] = {}
     volatile: tuple[str, ...] = ()
     root: str = "/workspace"
@@ -92,6 +94,11 @@ class McpSpec(pydantic.BaseModel):
             )
         if self.files is not None and self.states is not None:
             raise ValueError("`files` is one initial state, `states` are several; give one of the two")
+        for pattern in self.failures:
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                raise ValueError(f"failures: {pattern!r} is no regular expression: {error}") from error
         if not re.fullmatch(r"/\w[\w.-]*", self.root):
             raise ValueError(f"root is an absolute path of one name such as /workspace, got {self.root!r}")
         return self
