@@ -1,10 +1,22 @@
-"""Email addresses and telephone numbers as tools take them."""
+"""Names, email addresses and telephone numbers as tools take them."""
 
 import re
+from typing import Annotated
 
 import numpy as np
+import pydantic
 
 from envrl.envs.envfactory.toolkit import ToolError
+
+#: those of somebody whom a sampled state does not know
+NewName = Annotated[str, pydantic.Field(examples=["Kim Larsen", "Lee Ferreira", "Noor Bakker", "Sasha Lund"])]
+NewEmail = Annotated[
+    str,
+    pydantic.Field(examples=["kim@example.com", "lee@example.com", "noor@example.com", "sasha@example.com"]),
+]
+NewPhone = Annotated[
+    str, pydantic.Field(examples=["+33 612 4450", "+39 348 7721", "+47 900 1336", "+49 171 6604"])
+]
 
 _EMAIL = re.compile(r"[a-z0-9._+-]+@[a-z0-9-]+(\.[a-z0-9-]+)+", re.IGNORECASE)
 _PHONE = re.compile(r"\+\d{1,3}( \d{2,5}){2,4}")

@@ -1,6 +1,6 @@
 """`Calendar`: events of a team, who comes, and the meeting rooms they take."""
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import pydantic
@@ -10,6 +10,11 @@ from envrl.envs.envfactory.toolkits.addresses import checked_email
 from envrl.envs.envfactory.toolkits.days import checked_day, days_after, minutes_of, time_of
 from envrl.envs.envfactory.toolkits.names import email_of, people
 
+Title = Annotated[
+    str,
+    pydantic.Field(examples=["Book club", "Bike check", "Data workshop", "Farewell coffee", "Quarter close"]),
+]
+Minutes = Annotated[int, pydantic.Field(examples=[5, 10, 15, 30, 60])]
 _TITLES = (
     "Budget round", "Design review", "Hiring talk", "Kick-off", "Lunch and learn", "Press call", "Retrospective",
     "Road map", "Safety drill", "Sales forecast", "Supplier visit", "Town hall", "Training", "Weekly stand-up",
@@ -111,7 +116,7 @@ class Calendar(Toolkit):
 
     # ---- reading -----------------------------------------------------------------------------------------
 
-    @tool(effect="read", phrases=("What is on the calendar on {date}?",))
+    @tool(effect="read", phrases=("List the events on {date}.",))
     def list_events(self, date: str) -> list[EventView]:
         """List the events of a day by their start.
 
@@ -122,7 +127,7 @@ class Calendar(Toolkit):
         found = [EventView(event=k, **e.__dict__) for k, e in self.state.events.items() if e.date == date]
         return sorted(found, key=lambda event: (event.start, event.event))
 
-    @tool(effect="read", phrases=('When is the event "{title}"?',))
+    @tool(effect="read", phrases=('Look up the event "{title}".',))
     def find_event(self, title: str) -> EventView:
         """Find the next event with a title, today's included.
 
@@ -139,7 +144,7 @@ class Calendar(Toolkit):
         key = min(coming)[2]
         return EventView(event=key, **self.state.events[key].__dict__)
 
-    @tool(effect="read", phrases=("Which events does {email} come to?",))
+    @tool(effect="read", phrases=("List the events of {email}.",))
     def list_events_of(self, email: str) -> list[EventView]:
         """List the events that somebody organises or comes to, in the order of time.
 
@@ -155,7 +160,7 @@ class Calendar(Toolkit):
             raise ToolError(f"{email!r} is in no event")
         return sorted(found, key=lambda event: (event.date, event.start, event.event))
 
-    @tool(effect="read", phrases=("Which rooms have at least {seats} seats?",))
+    @tool(effect="read", phrases=("List the rooms with at least {seats} seats.",))
     def list_rooms(self, seats: int) -> list[RoomView]:
         """List the rooms that are large enough, the smallest first.
 
@@ -167,7 +172,7 @@ class Calendar(Toolkit):
         found = [RoomView(room=k, **r.__dict__) for k, r in self.state.rooms.items() if r.seats >= seats]
         return sorted(found, key=lambda room: (room.seats, room.room))
 
-    @tool(effect="read", phrases=("What takes place in {room} on {date}?",))
+    @tool(effect="read", phrases=("List what takes place in {room} on {date}.",))
     def list_room_events(self, room: str, date: str) -> list[EventView]:
         """List what takes place in a room on a day.
 
@@ -184,7 +189,7 @@ class Calendar(Toolkit):
         effect="write",
         phrases=('Put "{title}" on {date} from {start} to {end} into the calendar.',),
     )
-    def create_event(self, title: str, date: str, start: str, end: str) -> EventView:
+    def create_event(self, title: Title, date: str, start: str, end: str) -> EventView:
         """Make an event of your own, without attendees and room.
 
         Args:
@@ -275,7 +280,7 @@ class Calendar(Toolkit):
         return EventView(event=event, **found.__dict__)
 
     @tool(effect="write", phrases=("Remind me {reminder_minutes} minutes before {event}.",))
-    def set_reminder(self, event: str, reminder_minutes: int) -> EventView:
+    def set_reminder(self, event: str, reminder_minutes: Minutes) -> EventView:
         """Ask for a reminder before an event.
 
         Args:

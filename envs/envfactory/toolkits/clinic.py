@@ -1,15 +1,19 @@
 """`Clinic`: a group practice: patients, doctors, appointments, prescriptions and referrals."""
 
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import pydantic
 
 from envrl.envs.envfactory.toolkit import ToolError, Toolkit, next_id, tool
-from envrl.envs.envfactory.toolkits.addresses import checked_phone, some_phone
+from envrl.envs.envfactory.toolkits.addresses import NewPhone, checked_phone, some_phone
 from envrl.envs.envfactory.toolkits.days import checked_day, days_after
 from envrl.envs.envfactory.toolkits.names import people
 
+Reason = Annotated[
+    str, pydantic.Field(examples=["Allergy test", "Blood test", "Follow-up", "Headache", "Sprained ankle"])
+]
+Dose = Annotated[int, pydantic.Field(examples=[5, 10, 20, 25, 50, 100, 200])]
 Specialty = Literal["cardiology", "dermatology", "general", "orthopaedics"]
 Drug = Literal["amlodipine", "cetirizine", "ibuprofen", "metformin", "pantoprazole"]
 _SPECIALTIES: tuple[Specialty, ...] = ("cardiology", "dermatology", "general", "orthopaedics")
@@ -186,7 +190,7 @@ class Clinic(Toolkit):
                 return PatientView(patient=key, **patient.__dict__)
         raise ToolError(f"no patient is called {patient_name!r}")
 
-    @tool(effect="read", phrases=("Where do I find Dr {doctor_name}?",))
+    @tool(effect="read", phrases=("Look up Dr {doctor_name}.",))
     def find_doctor(self, doctor_name: str) -> DoctorView:
         """Find a doctor by name: specialty and number of the room.
 
@@ -198,7 +202,7 @@ class Clinic(Toolkit):
                 return DoctorView(doctor=key, **doctor.__dict__)
         raise ToolError(f"no doctor is called {doctor_name!r}")
 
-    @tool(effect="read", phrases=("Which {specialty} appointments are free from {date} on?",))
+    @tool(effect="read", phrases=("List the free {specialty} appointments from {date} on.",))
     def list_free_slots(self, specialty: Specialty, date: str) -> list[SlotView]:
         """List the free slots of all doctors of a specialty from a day on, by date and time.
 
@@ -216,7 +220,7 @@ class Clinic(Toolkit):
         ]
         return sorted(found, key=lambda slot: (slot.date, slot.time, slot.slot))
 
-    @tool(effect="read", phrases=("Which appointments does {patient} have?",))
+    @tool(effect="read", phrases=("List the appointments of {patient}.",))
     def list_appointments(self, patient: str) -> list[SlotView]:
         """List the slots that a patient has taken, by date and time.
 
@@ -227,7 +231,7 @@ class Clinic(Toolkit):
         found = [SlotView(slot=k, **s.__dict__) for k, s in self.state.slots.items() if s.patient == patient]
         return sorted(found, key=lambda slot: (slot.date, slot.time, slot.slot))
 
-    @tool(effect="read", phrases=("What does {patient} take?",))
+    @tool(effect="read", phrases=("List the prescriptions of {patient}.",))
     def list_prescriptions(self, patient: str) -> list[PrescriptionView]:
         """List the prescriptions of a patient.
 
@@ -240,7 +244,7 @@ class Clinic(Toolkit):
             PrescriptionView(prescription=k, **p.__dict__) for k, p in prescriptions if p.patient == patient
         ]
 
-    @tool(effect="read", phrases=("Which referrals does {patient} have?",))
+    @tool(effect="read", phrases=("List the referrals of {patient}.",))
     def list_referrals(self, patient: str) -> list[ReferralView]:
         """List the referrals of a patient, used ones too.
 
@@ -254,7 +258,7 @@ class Clinic(Toolkit):
     # ---- writing -----------------------------------------------------------------------------------------
 
     @tool(effect="write", phrases=('Give {patient} {slot} for "{reason}".',))
-    def book_slot(self, slot: str, patient: str, reason: str) -> SlotView:
+    def book_slot(self, slot: str, patient: str, reason: Reason) -> SlotView:
         """Give a patient a free slot; a referral to the doctor's specialty is then used up.
 
         Args:
@@ -300,7 +304,7 @@ class Clinic(Toolkit):
         return SlotView(slot=new_slot, **new.__dict__)
 
     @tool(effect="write", phrases=("Prescribe {patient} {dose_mg} mg of {drug}.",))
-    def prescribe_drug(self, patient: str, drug: Drug, dose_mg: int) -> PrescriptionView:
+    def prescribe_drug(self, patient: str, drug: Drug, dose_mg: Dose) -> PrescriptionView:
         """Prescribe a drug that the patient does not take yet, with two refills.
 
         Args:
@@ -356,7 +360,7 @@ class Clinic(Toolkit):
         return ReferralView(referral=key, **self.state.referrals[key].__dict__)
 
     @tool(effect="write", phrases=("The new telephone number of {patient} is {phone}.",))
-    def change_patient_phone(self, patient: str, phone: str) -> PatientView:
+    def change_patient_phone(self, patient: str, phone: NewPhone) -> PatientView:
         """Change the telephone number of a patient.
 
         Args:

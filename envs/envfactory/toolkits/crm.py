@@ -1,15 +1,34 @@
 """`Crm`: a sales team: companies, the people there, deals and what was done about them."""
 
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import pydantic
 
 from envrl.envs.envfactory.toolkit import ToolError, Toolkit, next_id, tool
-from envrl.envs.envfactory.toolkits.addresses import checked_email, checked_phone, some_phone
+from envrl.envs.envfactory.toolkits.addresses import (
+    NewEmail,
+    NewName,
+    NewPhone,
+    checked_email,
+    checked_phone,
+    some_phone,
+)
 from envrl.envs.envfactory.toolkits.days import checked_day, days_after
 from envrl.envs.envfactory.toolkits.names import CITIES, email_of, people
 
+Summary = Annotated[
+    str,
+    pydantic.Field(
+        examples=[
+            "Asked about delivery",
+            "Sent the price list",
+            "Talked about the contract",
+            "Wants a second visit",
+        ]
+    ),
+]
+Euros = Annotated[int, pydantic.Field(examples=[800, 1500, 2400, 6000, 12500])]
 Stage = Literal["lead", "qualified", "offer", "won", "lost"]
 Region = Literal["north", "south", "east", "west"]
 ActivityKind = Literal["call", "demo", "meeting", "visit"]
@@ -201,7 +220,7 @@ class Crm(Toolkit):
                 return CompanyView(company=key, **company.__dict__)
         raise ToolError(f"no company is called {company_name!r}")
 
-    @tool(effect="read", phrases=("Who do we know at {company}?",))
+    @tool(effect="read", phrases=("List the contacts at {company}.",))
     def list_contacts(self, company: str) -> list[ContactView]:
         """List the people we know at a company.
 
@@ -212,7 +231,7 @@ class Crm(Toolkit):
         contacts = self.state.contacts.items()
         return [ContactView(contact=k, **c.__dict__) for k, c in contacts if c.company == company]
 
-    @tool(effect="read", phrases=("Look up {contact_name}.",))
+    @tool(effect="read", phrases=("Look up the contact {contact_name}.",))
     def find_contact(self, contact_name: str) -> ContactView:
         """Find somebody at a company by name: role, email address and telephone number.
 
@@ -224,7 +243,7 @@ class Crm(Toolkit):
                 return ContactView(contact=key, **contact.__dict__)
         raise ToolError(f"no contact is called {contact_name!r}")
 
-    @tool(effect="read", phrases=("Which deals do we have with {company}?",))
+    @tool(effect="read", phrases=("List the deals with {company}.",))
     def list_deals(self, company: str) -> list[DealView]:
         """List the deals with a company.
 
@@ -234,7 +253,7 @@ class Crm(Toolkit):
         self._company(company)
         return [DealView(deal=k, **d.__dict__) for k, d in self.state.deals.items() if d.company == company]
 
-    @tool(effect="read", phrases=("Who sells in the {region}?",))
+    @tool(effect="read", phrases=("Look up who sells in the {region}.",))
     def find_rep(self, region: Region) -> RepView:
         """Find who sells in a region.
 
@@ -246,7 +265,7 @@ class Crm(Toolkit):
                 return RepView(rep=key, **rep.__dict__)
         raise ToolError(f"nobody sells in the {region}")
 
-    @tool(effect="read", phrases=("What has been done about {deal}?",))
+    @tool(effect="read", phrases=("List the activities on {deal}.",))
     def list_activities(self, deal: str) -> list[ActivityView]:
         """List what was done about a deal, by date.
 
@@ -261,7 +280,7 @@ class Crm(Toolkit):
     # ---- writing -----------------------------------------------------------------------------------------
 
     @tool(effect="write", phrases=('Open a deal "{title}" over {value} euros with {company}.',))
-    def create_deal(self, company: str, title: str, value: int) -> DealView:
+    def create_deal(self, company: str, title: str, value: Euros) -> DealView:
         """Open a deal at the stage "lead".
 
         Args:
@@ -321,7 +340,7 @@ class Crm(Toolkit):
         return DealView(deal=deal, **found.__dict__)
 
     @tool(effect="write", phrases=('Note a {kind} on {date} about {deal}: "{summary}"',))
-    def log_activity(self, deal: str, kind: ActivityKind, date: str, summary: str) -> ActivityView:
+    def log_activity(self, deal: str, kind: ActivityKind, date: str, summary: Summary) -> ActivityView:
         """Note something that was or will be done about a deal.
 
         Args:
@@ -342,7 +361,9 @@ class Crm(Toolkit):
         effect="write",
         phrases=("Add {contact_name}, {email}, {phone}, as a contact at {company}.",),
     )
-    def add_contact(self, company: str, contact_name: str, email: str, phone: str) -> ContactView:
+    def add_contact(
+        self, company: str, contact_name: NewName, email: NewEmail, phone: NewPhone
+    ) -> ContactView:
         """Add somebody at a company.
 
         Args:
@@ -365,7 +386,7 @@ class Crm(Toolkit):
         return ContactView(contact=key, **self.state.contacts[key].__dict__)
 
     @tool(effect="write", phrases=("The new number of {contact} is {phone}.",))
-    def change_contact_phone(self, contact: str, phone: str) -> ContactView:
+    def change_contact_phone(self, contact: str, phone: NewPhone) -> ContactView:
         """Change the telephone number of a contact.
 
         Args:

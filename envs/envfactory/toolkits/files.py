@@ -10,6 +10,22 @@ from envrl.envs.envfactory.toolkits.addresses import checked_email
 from envrl.envs.envfactory.toolkits.days import days_after
 from envrl.envs.envfactory.toolkits.names import CITIES, email_of, people
 
+FileName = Annotated[
+    str,
+    pydantic.Field(examples=["agenda.txt", "guests.txt", "packing-list.txt", "questions.md", "to-do.txt"]),
+]
+Words = Annotated[
+    str,
+    pydantic.Field(
+        examples=[
+            "Ask for a second quote",
+            "Bring both copies",
+            "Check the dates with Ada",
+            "Half of it is paid",
+            "See the old version",
+        ]
+    ),
+]
 SearchWord = Annotated[
     str, pydantic.Field(examples=["checklist", "draft", "notes", "plan", "report", "summary"])
 ]
@@ -112,7 +128,7 @@ class Files(Toolkit):
 
     # ---- reading -----------------------------------------------------------------------------------------
 
-    @tool(effect="read", phrases=("Where is the folder {folder_name}?",))
+    @tool(effect="read", phrases=("Look up the folder {folder_name}.",))
     def find_folder(self, folder_name: str) -> FolderView:
         """Find a folder by its name.
 
@@ -124,7 +140,7 @@ class Files(Toolkit):
                 return FolderView(folder=key, **folder.__dict__)
         raise ToolError(f"no folder is called {folder_name!r}")
 
-    @tool(effect="read", phrases=("What is in {folder}?",))
+    @tool(effect="read", phrases=("List the files in {folder}.",))
     def list_folder(self, folder: str) -> list[FileEntry]:
         """List the files of a folder, trashed ones too.
 
@@ -134,7 +150,7 @@ class Files(Toolkit):
         self._folder(folder)
         return [_entry(key, file) for key, file in self.state.files.items() if file.folder == folder]
 
-    @tool(effect="read", phrases=("Which files mention {word}?",))
+    @tool(effect="read", phrases=("Search the files for {word}.",))
     def search_files(self, word: SearchWord) -> list[FileEntry]:
         """List the files that have a word in their name or text and are not in the trash.
 
@@ -150,7 +166,7 @@ class Files(Toolkit):
             if not file.trashed and (wanted in file.file_name.lower() or wanted in file.content.lower())
         ]
 
-    @tool(effect="read", phrases=("What does {file} say?", "Read me {file}."))
+    @tool(effect="read", phrases=("Open {file}.",))
     def read_file(self, file: str) -> FileView:
         """Show a file with its text and whom it is shared with.
 
@@ -165,7 +181,7 @@ class Files(Toolkit):
         effect="write",
         phrases=('Put a file {file_name} that says "{content}" into {folder}.',),
     )
-    def create_file(self, folder: str, file_name: str, content: str) -> FileView:
+    def create_file(self, folder: str, file_name: FileName, content: Words) -> FileView:
         """Make a text file in a folder; it belongs to the folder's owner.
 
         Args:
@@ -186,7 +202,7 @@ class Files(Toolkit):
         return FileView(file=key, **self.state.files[key].__dict__)
 
     @tool(effect="write", phrases=('Add the line "{text}" to {file}.',))
-    def append_to_file(self, file: str, text: str) -> FileView:
+    def append_to_file(self, file: str, text: Words) -> FileView:
         """Add a line at the end of a file.
 
         Args:
@@ -201,7 +217,7 @@ class Files(Toolkit):
         return FileView(file=file, **found.__dict__)
 
     @tool(effect="write", phrases=("Rename {file} to {file_name}.",))
-    def rename_file(self, file: str, file_name: str) -> FileView:
+    def rename_file(self, file: str, file_name: FileName) -> FileView:
         """Give a file another name.
 
         Args:

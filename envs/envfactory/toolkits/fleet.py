@@ -1,6 +1,6 @@
 """`Fleet`: the vehicles of a haulier: depots, drivers, trips and workshop jobs."""
 
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import pydantic
@@ -10,6 +10,8 @@ from envrl.envs.envfactory.toolkits.addresses import some_phone
 from envrl.envs.envfactory.toolkits.days import checked_day, days_after
 from envrl.envs.envfactory.toolkits.names import CITIES, people
 
+Kilometres = Annotated[int, pydantic.Field(examples=[40, 90, 150, 260, 380])]
+Euros = Annotated[float, pydantic.Field(examples=[85.5, 120.0, 240.0, 315.75])]
 VehicleKind = Literal["car", "van", "truck"]
 TripStatus = Literal["planned", "under way", "finished"]
 Job = Literal["brakes", "inspection", "oil change", "tyres"]
@@ -185,7 +187,7 @@ class Fleet(Toolkit):
 
     # ---- reading -----------------------------------------------------------------------------------------
 
-    @tool(effect="read", phrases=("How many places has the depot in {city}?",))
+    @tool(effect="read", phrases=("Look up the depot in {city}.",))
     def find_depot(self, city: str) -> DepotView:
         """Find the depot in a city.
 
@@ -197,7 +199,7 @@ class Fleet(Toolkit):
                 return DepotView(depot=key, **depot.__dict__)
         raise ToolError(f"there is no depot in {city!r}")
 
-    @tool(effect="read", phrases=("Which vehicles stand in {depot}?",))
+    @tool(effect="read", phrases=("List the vehicles in {depot}.",))
     def list_vehicles(self, depot: str) -> list[VehicleView]:
         """List the vehicles of a depot.
 
@@ -208,7 +210,7 @@ class Fleet(Toolkit):
         vehicles = self.state.vehicles.items()
         return [VehicleView(vehicle=k, **v.__dict__) for k, v in vehicles if v.depot == depot]
 
-    @tool(effect="read", phrases=("Which vehicle has the plate {plate}?",))
+    @tool(effect="read", phrases=("Look up the vehicle with the plate {plate}.",))
     def find_vehicle(self, plate: str) -> VehicleView:
         """Find a vehicle by its plate.
 
@@ -220,7 +222,7 @@ class Fleet(Toolkit):
                 return VehicleView(vehicle=key, **vehicle.__dict__)
         raise ToolError(f"no vehicle has the plate {plate!r}")
 
-    @tool(effect="read", phrases=("What may {driver_name} drive?",))
+    @tool(effect="read", phrases=("Look up the driver {driver_name}.",))
     def find_driver(self, driver_name: str) -> DriverView:
         """Find a driver by name: licences, telephone number, and whether they are on leave.
 
@@ -232,7 +234,7 @@ class Fleet(Toolkit):
                 return DriverView(driver=key, **driver.__dict__)
         raise ToolError(f"no driver is called {driver_name!r}")
 
-    @tool(effect="read", phrases=("Which trips does {vehicle} make?",))
+    @tool(effect="read", phrases=("List the trips of {vehicle}.",))
     def list_trips(self, vehicle: str) -> list[TripView]:
         """List the trips of a vehicle by date.
 
@@ -243,7 +245,7 @@ class Fleet(Toolkit):
         found = [TripView(trip=k, **t.__dict__) for k, t in self.state.trips.items() if t.vehicle == vehicle]
         return sorted(found, key=lambda trip: (trip.date, trip.trip))
 
-    @tool(effect="read", phrases=("What has the workshop done on {vehicle}?",))
+    @tool(effect="read", phrases=("List the workshop jobs of {vehicle}.",))
     def list_services(self, vehicle: str) -> list[ServiceView]:
         """List the workshop jobs of a vehicle by date; those without a cost are not finished.
 
@@ -261,7 +263,7 @@ class Fleet(Toolkit):
         effect="write",
         phrases=("Plan a trip of {distance_km} km to {city} on {date} with {vehicle}.",),
     )
-    def plan_trip(self, vehicle: str, city: str, date: str, distance_km: int) -> TripView:
+    def plan_trip(self, vehicle: str, city: str, date: str, distance_km: Kilometres) -> TripView:
         """Plan a trip, without a driver yet.
 
         Args:
@@ -389,7 +391,7 @@ class Fleet(Toolkit):
         return ServiceView(service=key, **self.state.services[key].__dict__)
 
     @tool(effect="write", phrases=("{service} is done and cost {cost} euros.",))
-    def close_service(self, service: str, cost: float) -> ServiceView:
+    def close_service(self, service: str, cost: Euros) -> ServiceView:
         """Finish a workshop job; the vehicle can be used again.
 
         Args:

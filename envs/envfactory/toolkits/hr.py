@@ -1,6 +1,6 @@
 """`Hr`: a personnel office: employees, leave, openings and applicants."""
 
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import pydantic
@@ -9,6 +9,10 @@ from envrl.envs.envfactory.toolkit import ToolError, Toolkit, next_id, tool
 from envrl.envs.envfactory.toolkits.days import checked_day, days_after
 from envrl.envs.envfactory.toolkits.names import email_of, people
 
+JobTitle = Annotated[str, pydantic.Field(examples=["Buyer", "Cook", "Data analyst", "Driver", "Night guard"])]
+Salary = Annotated[int, pydantic.Field(examples=[36000, 42000, 48000, 55000])]
+Days = Annotated[int, pydantic.Field(examples=[1, 2, 3, 5])]
+Percent = Annotated[int, pydantic.Field(examples=[2, 3, 4, 5, 8, 10])]
 Department = Literal["accounting", "development", "legal", "production"]
 LeaveStatus = Literal["requested", "approved", "refused"]
 Step = Literal["applied", "interviewed", "offered", "hired", "rejected"]
@@ -165,8 +169,8 @@ class Hr(Toolkit):
                 return EmployeeView(employee=key, **employee.__dict__)
         raise ToolError(f"no employee is called {employee_name!r}")
 
-    @tool(effect="read", phrases=("Who in {department} earns at least {salary} euros?",))
-    def list_employees(self, department: Department, salary: int) -> list[EmployeeView]:
+    @tool(effect="read", phrases=("List the employees in {department} who earn at least {salary} euros.",))
+    def list_employees(self, department: Department, salary: Salary) -> list[EmployeeView]:
         """List the employees of a department who earn so much, the best paid first.
 
         Args:
@@ -182,7 +186,7 @@ class Hr(Toolkit):
         ]
         return sorted(found, key=lambda employee: (-employee.salary, employee.employee))
 
-    @tool(effect="read", phrases=("Which leave has {employee} asked for?",))
+    @tool(effect="read", phrases=("List the leave of {employee}.",))
     def list_leaves(self, employee: str) -> list[LeaveView]:
         """List the leave that an employee asked for, by its first day.
 
@@ -195,7 +199,7 @@ class Hr(Toolkit):
         ]
         return sorted(found, key=lambda leave: (leave.first_day, leave.leave))
 
-    @tool(effect="read", phrases=("Is there an opening for a {job_title}?",))
+    @tool(effect="read", phrases=("Look up the opening for a {job_title}.",))
     def find_opening(self, job_title: str) -> OpeningView:
         """Find an opening by its title: department, salary and whether it is closed.
 
@@ -207,7 +211,7 @@ class Hr(Toolkit):
                 return OpeningView(opening=key, **opening.__dict__)
         raise ToolError(f"there is no opening for {job_title!r}")
 
-    @tool(effect="read", phrases=("Who has applied for {opening}?",))
+    @tool(effect="read", phrases=("List the applicants for {opening}.",))
     def list_applicants(self, opening: str) -> list[ApplicantView]:
         """List who applied for an opening.
 
@@ -221,7 +225,7 @@ class Hr(Toolkit):
     # ---- writing -----------------------------------------------------------------------------------------
 
     @tool(effect="write", phrases=("{employee} wants {days} days off from {first_day} on.",))
-    def request_leave(self, employee: str, first_day: str, days: int) -> LeaveView:
+    def request_leave(self, employee: str, first_day: str, days: Days) -> LeaveView:
         """Ask for leave; there must be enough days of leave left.
 
         Args:
@@ -280,7 +284,7 @@ class Hr(Toolkit):
         return EmployeeView(employee=employee, **found.__dict__)
 
     @tool(effect="write", phrases=("Raise the salary of {employee} by {percent} percent.",))
-    def raise_salary(self, employee: str, percent: int) -> EmployeeView:
+    def raise_salary(self, employee: str, percent: Percent) -> EmployeeView:
         """Raise an employee's salary, to whole euros.
 
         Args:
@@ -297,7 +301,7 @@ class Hr(Toolkit):
         effect="write",
         phrases=("Open a place for a {job_title} in {department} at {salary} euros a year.",),
     )
-    def create_opening(self, job_title: str, department: Department, salary: int) -> OpeningView:
+    def create_opening(self, job_title: JobTitle, department: Department, salary: Salary) -> OpeningView:
         """Open a place to fill.
 
         Args:

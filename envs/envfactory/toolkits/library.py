@@ -1,15 +1,17 @@
 """`Library`: a public library: books, their volumes, readers, loans and holds."""
 
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import pydantic
 
 from envrl.envs.envfactory.toolkit import ToolError, Toolkit, next_id, tool
-from envrl.envs.envfactory.toolkits.addresses import checked_email
+from envrl.envs.envfactory.toolkits.addresses import NewEmail, NewName, checked_email
 from envrl.envs.envfactory.toolkits.days import days_after, days_between
 from envrl.envs.envfactory.toolkits.names import email_of, people
 
+Year = Annotated[int, pydantic.Field(examples=[1970, 1985, 1999, 2010])]
+Euros = Annotated[float, pydantic.Field(examples=[0.5, 1.0, 1.5, 2.0, 3.0])]
 Subject = Literal["art", "cooking", "gardening", "history", "travel"]
 _TITLES: dict[Subject, tuple[str, ...]] = {
     "art": ("Light on Stone", "The Paper Museum", "Colours of the North"),
@@ -168,8 +170,8 @@ class Library(Toolkit):
 
     # ---- reading -----------------------------------------------------------------------------------------
 
-    @tool(effect="read", phrases=("Which books on {subject} do you have?",))
-    def list_books(self, subject: Subject, published_after: int = 0) -> list[BookView]:
+    @tool(effect="read", phrases=("List the books on {subject}.",))
+    def list_books(self, subject: Subject, published_after: Year = 0) -> list[BookView]:
         """List the books on a subject by title.
 
         Args:
@@ -185,7 +187,7 @@ class Library(Toolkit):
         ]
         return sorted(found, key=lambda book: book.title)
 
-    @tool(effect="read", phrases=('Who wrote "{title}"?', 'Do you have "{title}"?'))
+    @tool(effect="read", phrases=('Look up the book "{title}".',))
     def find_book(self, title: str) -> BookView:
         """Find a book by title.
 
@@ -197,7 +199,7 @@ class Library(Toolkit):
                 return BookView(book=key, **book.__dict__)
         raise ToolError(f"no book is called {title!r}")
 
-    @tool(effect="read", phrases=("Which volumes are there of {book}?",))
+    @tool(effect="read", phrases=("List the volumes of {book}.",))
     def list_volumes(self, book: str) -> list[VolumeView]:
         """List the volumes of a book by shelf, with those that are on loan.
 
@@ -225,7 +227,7 @@ class Library(Toolkit):
                 return ReaderView(reader=key, **reader.__dict__)
         raise ToolError(f"no reader is called {reader_name!r}")
 
-    @tool(effect="read", phrases=("What has {reader} borrowed?",))
+    @tool(effect="read", phrases=("List the loans of {reader}.",))
     def list_loans(self, reader: str) -> list[LoanView]:
         """List what a reader has at home by the day it is due.
 
@@ -236,7 +238,7 @@ class Library(Toolkit):
         found = [self._loan_view(k, loan) for k, loan in self.state.loans.items() if loan.reader == reader]
         return sorted(found, key=lambda loan: (loan.due_on, loan.loan))
 
-    @tool(effect="read", phrases=("What is {reader} waiting for?",))
+    @tool(effect="read", phrases=("List the holds of {reader}.",))
     def list_holds(self, reader: str) -> list[HoldView]:
         """List the books that a reader waits for.
 
@@ -336,7 +338,7 @@ class Library(Toolkit):
         return self._hold_view(hold, found)
 
     @tool(effect="write", phrases=("{reader} pays {amount} euros of the fees.",))
-    def pay_fees(self, reader: str, amount: float) -> ReaderView:
+    def pay_fees(self, reader: str, amount: Euros) -> ReaderView:
         """Take in money for a reader's fees.
 
         Args:
@@ -350,7 +352,7 @@ class Library(Toolkit):
         return ReaderView(reader=reader, **found.__dict__)
 
     @tool(effect="write", phrases=("Make a card for {reader_name}, {email}.",))
-    def register_reader(self, reader_name: str, email: str) -> ReaderView:
+    def register_reader(self, reader_name: NewName, email: NewEmail) -> ReaderView:
         """Make a library card for somebody who has none.
 
         Args:

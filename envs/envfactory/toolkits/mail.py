@@ -6,10 +6,24 @@ import numpy as np
 import pydantic
 
 from envrl.envs.envfactory.toolkit import ToolError, Toolkit, next_id, tool
-from envrl.envs.envfactory.toolkits.addresses import checked_email
+from envrl.envs.envfactory.toolkits.addresses import NewName, checked_email
 from envrl.envs.envfactory.toolkits.days import days_after
 from envrl.envs.envfactory.toolkits.names import email_of, people
 
+Subject = Annotated[
+    str, pydantic.Field(examples=["Photos from Sunday", "Plan for next week", "Short question", "Thank you"])
+]
+Body = Annotated[
+    str,
+    pydantic.Field(
+        examples=[
+            "Can we talk on Monday?",
+            "I will be ten minutes late.",
+            "Thank you, that suits me.",
+            "The papers are on your desk.",
+        ]
+    ),
+]
 SearchWord = Annotated[
     str, pydantic.Field(examples=["contract", "invoice", "keys", "meeting", "parcel", "tickets", "training"])
 ]
@@ -124,7 +138,7 @@ class Mail(Toolkit):
 
     # ---- reading -----------------------------------------------------------------------------------------
 
-    @tool(effect="read", phrases=("What is the email address of {full_name}?",))
+    @tool(effect="read", phrases=("Look up {full_name} in the address book.",))
     def find_address(self, full_name: str) -> EntryView:
         """Look somebody up in the address book.
 
@@ -136,7 +150,7 @@ class Mail(Toolkit):
                 return EntryView(entry=key, **entry.__dict__)
         raise ToolError(f"{full_name!r} is not in the address book")
 
-    @tool(effect="read", phrases=("Which mails have I exchanged with {email}?",))
+    @tool(effect="read", phrases=("List the mails from and to {email}.",))
     def list_mails_with(self, email: str) -> list[MailHead]:
         """List the mails from and to an address, oldest first.
 
@@ -146,7 +160,7 @@ class Mail(Toolkit):
         checked_email(email)
         return [_head(key, m) for key, m in self.state.mails.items() if email in (m.sender, m.recipient)]
 
-    @tool(effect="read", phrases=('Which mails are about "{word}"?',))
+    @tool(effect="read", phrases=('Search the mails for "{word}".',))
     def search_mails(self, word: SearchWord) -> list[MailHead]:
         """List the mails that have a word in their subject or text, oldest first.
 
@@ -162,7 +176,7 @@ class Mail(Toolkit):
             if wanted in mail.subject.lower() or wanted in mail.body.lower()
         ]
 
-    @tool(effect="read", phrases=("What does {mail} say?", "Read me {mail}."))
+    @tool(effect="read", phrases=("Open {mail}.",))
     def get_mail(self, mail: str) -> MailView:
         """Show a mail with its text; it stays unread if it was.
 
@@ -177,7 +191,7 @@ class Mail(Toolkit):
         effect="write",
         phrases=('Write to {email} with the subject "{subject}": "{body}"',),
     )
-    def send_mail(self, email: str, subject: str, body: str) -> MailView:
+    def send_mail(self, email: str, subject: Subject, body: Body) -> MailView:
         """Send a mail.
 
         Args:
@@ -188,7 +202,7 @@ class Mail(Toolkit):
         return self._send(email, subject, body, None)
 
     @tool(effect="write", phrases=('Answer {mail} with "{body}"',))
-    def reply_to_mail(self, mail: str, body: str) -> MailView:
+    def reply_to_mail(self, mail: str, body: Body) -> MailView:
         """Answer a mail that somebody else sent.
 
         Args:
@@ -253,7 +267,7 @@ class Mail(Toolkit):
         return MailView(mail=mail, **found.__dict__)
 
     @tool(effect="write", phrases=("Add {full_name} with the address {email} to the address book.",))
-    def add_address(self, full_name: str, email: str) -> EntryView:
+    def add_address(self, full_name: NewName, email: str) -> EntryView:
         """Add somebody to the address book.
 
         Args:

@@ -9,6 +9,19 @@ from envrl.envs.envfactory.toolkit import ToolError, Toolkit, next_id, tool
 from envrl.envs.envfactory.toolkits.days import days_after
 from envrl.envs.envfactory.toolkits.names import email_of, people
 
+ChannelName = Annotated[
+    str, pydantic.Field(examples=["book-club", "ideas", "new-website", "running", "travel-plans"])
+]
+Topic = Annotated[
+    str,
+    pydantic.Field(examples=["Ideas of all kinds", "Read this first", "Who does what", "Wins of the week"]),
+]
+Text = Annotated[
+    str,
+    pydantic.Field(
+        examples=["Back in ten minutes", "I can take that", "Please look at this today", "Thanks, that helps"]
+    ),
+]
 SearchWord = Annotated[
     str, pydantic.Field(examples=["badges", "points", "printer", "report", "room", "ticket", "version"])
 ]
@@ -156,7 +169,7 @@ class Messaging(Toolkit):
 
     # ---- reading -----------------------------------------------------------------------------------------
 
-    @tool(effect="read", phrases=("Find {member_name} in the chat.",))
+    @tool(effect="read", phrases=("Look up {member_name} in the chat.",))
     def find_member(self, member_name: str) -> MemberView:
         """Find a member by name: email address and whether they are there.
 
@@ -168,7 +181,7 @@ class Messaging(Toolkit):
                 return MemberView(member=key, **member.__dict__)
         raise ToolError(f"no member is called {member_name!r}")
 
-    @tool(effect="read", phrases=("What is the channel {channel_name} about?",))
+    @tool(effect="read", phrases=("Look up the channel {channel_name}.",))
     def find_channel(self, channel_name: str) -> ChannelView:
         """Find a channel by name: topic and members.
 
@@ -180,7 +193,7 @@ class Messaging(Toolkit):
                 return ChannelView(channel=key, **channel.__dict__)
         raise ToolError(f"no channel is called {channel_name!r}")
 
-    @tool(effect="read", phrases=("What has been written in {channel}?",))
+    @tool(effect="read", phrases=("List the messages in {channel}.",))
     def list_messages(self, channel: str) -> list[MessageView]:
         """List the messages of a channel, oldest first.
 
@@ -191,7 +204,7 @@ class Messaging(Toolkit):
         messages = self.state.messages.items()
         return [MessageView(message=k, **m.__dict__) for k, m in messages if m.channel == channel]
 
-    @tool(effect="read", phrases=('Which messages mention "{word}"?',))
+    @tool(effect="read", phrases=('Search the chat for "{word}".',))
     def search_messages(self, word: SearchWord) -> list[MessageView]:
         """List the messages that have a word in them, oldest first.
 
@@ -207,7 +220,7 @@ class Messaging(Toolkit):
     # ---- writing -----------------------------------------------------------------------------------------
 
     @tool(effect="write", phrases=('Write "{text}" in {channel}.', 'Post "{text}" in {channel}.'))
-    def post_message(self, channel: str, text: str) -> MessageView:
+    def post_message(self, channel: str, text: Text) -> MessageView:
         """Write a message in a channel that you are in.
 
         Args:
@@ -217,7 +230,7 @@ class Messaging(Toolkit):
         return self._post(channel, text, None)
 
     @tool(effect="write", phrases=('Answer "{text}" to {message}.',))
-    def reply_in_thread(self, message: str, text: str) -> MessageView:
+    def reply_in_thread(self, message: str, text: Text) -> MessageView:
         """Answer a message in its channel.
 
         Args:
@@ -241,7 +254,7 @@ class Messaging(Toolkit):
         return MessageView(message=message, **found.__dict__)
 
     @tool(effect="write", phrases=('Send {member} the direct message "{text}".',))
-    def send_direct_message(self, member: str, text: str) -> DirectMessageView:
+    def send_direct_message(self, member: str, text: Text) -> DirectMessageView:
         """Write to one member alone.
 
         Args:
@@ -260,7 +273,7 @@ class Messaging(Toolkit):
         return DirectMessageView(direct_message=key, **self.state.direct_messages[key].__dict__)
 
     @tool(effect="write", phrases=('Make a channel {channel_name} about "{topic}".',))
-    def create_channel(self, channel_name: str, topic: str) -> ChannelView:
+    def create_channel(self, channel_name: ChannelName, topic: Topic) -> ChannelView:
         """Make a channel in which you are the only member.
 
         Args:
@@ -306,7 +319,7 @@ class Messaging(Toolkit):
         return ChannelView(channel=channel, **found.__dict__)
 
     @tool(effect="write", phrases=('Change the topic of {channel} to "{topic}".',))
-    def set_topic(self, channel: str, topic: str) -> ChannelView:
+    def set_topic(self, channel: str, topic: Topic) -> ChannelView:
         """Change the topic of a channel.
 
         Args:

@@ -1,6 +1,6 @@
 """`Shop`: an online shop: products, buyers, orders, what is in them, and coupons."""
 
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import pydantic
@@ -9,6 +9,8 @@ from envrl.envs.envfactory.toolkit import ToolError, Toolkit, next_id, tool
 from envrl.envs.envfactory.toolkits.days import days_after
 from envrl.envs.envfactory.toolkits.names import CITIES, email_of, people
 
+Price = Annotated[float, pydantic.Field(examples=[15.0, 30.0, 45.0, 60.0, 75.0])]
+Quantity = Annotated[int, pydantic.Field(examples=[1, 2, 3, 4])]
 Category = Literal["garden", "kitchen", "office", "sport", "toys"]
 OrderStatus = Literal["placed", "shipped", "delivered", "cancelled"]
 _PRODUCTS: dict[Category, tuple[str, ...]] = {
@@ -174,8 +176,8 @@ class Shop(Toolkit):
                 return BuyerView(buyer=key, **buyer.__dict__)
         raise ToolError(f"no buyer is called {buyer_name!r}")
 
-    @tool(effect="read", phrases=("What do you have for {category} up to {max_price} euros?",))
-    def search_products(self, category: Category, max_price: float) -> list[ProductView]:
+    @tool(effect="read", phrases=("List the products for {category} up to {max_price} euros.",))
+    def search_products(self, category: Category, max_price: Price) -> list[ProductView]:
         """List the products of a category up to a price, the cheapest first.
 
         Args:
@@ -191,7 +193,7 @@ class Shop(Toolkit):
         ]
         return sorted(found, key=lambda product: (product.price, product.product))
 
-    @tool(effect="read", phrases=("Find the product {product_name}.",))
+    @tool(effect="read", phrases=("Look up the product {product_name}.",))
     def find_product(self, product_name: str) -> ProductView:
         """Find a product by its name: price and how many are in stock.
 
@@ -203,7 +205,7 @@ class Shop(Toolkit):
                 return ProductView(product=key, **product.__dict__)
         raise ToolError(f"no product is called {product_name!r}")
 
-    @tool(effect="read", phrases=("Which orders has {buyer} made?",))
+    @tool(effect="read", phrases=("List the orders of {buyer}.",))
     def list_orders(self, buyer: str) -> list[OrderView]:
         """List the orders of a buyer by the day they were made.
 
@@ -214,7 +216,7 @@ class Shop(Toolkit):
         found = [OrderView(order=k, **o.__dict__) for k, o in self.state.orders.items() if o.buyer == buyer]
         return sorted(found, key=lambda order: (order.ordered_on, order.order))
 
-    @tool(effect="read", phrases=("How does {order} stand?",))
+    @tool(effect="read", phrases=("Show me {order}.",))
     def get_order(self, order: str) -> OrderView:
         """Show an order.
 
@@ -223,7 +225,7 @@ class Shop(Toolkit):
         """
         return OrderView(order=order, **self._order(order).__dict__)
 
-    @tool(effect="read", phrases=("What is in {order}?",))
+    @tool(effect="read", phrases=("List what is in {order}.",))
     def list_items(self, order: str) -> list[ItemView]:
         """List what is in an order.
 
@@ -236,7 +238,7 @@ class Shop(Toolkit):
     # ---- writing -----------------------------------------------------------------------------------------
 
     @tool(effect="write", phrases=("Order {quantity} of {product} for {buyer}.",))
-    def place_order(self, buyer: str, product: str, quantity: int) -> OrderView:
+    def place_order(self, buyer: str, product: str, quantity: Quantity) -> OrderView:
         """Order a product for a buyer; it goes to the buyer's city.
 
         Args:
@@ -252,7 +254,7 @@ class Shop(Toolkit):
         return OrderView(order=key, **self.state.orders[key].__dict__)
 
     @tool(effect="write", phrases=("Add {quantity} of {product} to {order}.",))
-    def add_item(self, order: str, product: str, quantity: int) -> ItemView:
+    def add_item(self, order: str, product: str, quantity: Quantity) -> ItemView:
         """Add a product to an order that has none of it yet.
 
         Args:

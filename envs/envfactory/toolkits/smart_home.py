@@ -1,6 +1,6 @@
 """`SmartHome`: rooms of a house, the devices in them, scenes and timers."""
 
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import pydantic
@@ -8,6 +8,7 @@ import pydantic
 from envrl.envs.envfactory.toolkit import ToolError, Toolkit, next_id, tool
 from envrl.envs.envfactory.toolkits.days import minutes_of
 
+SceneName = Annotated[str, pydantic.Field(examples=["Away", "Party", "Siesta", "Sunrise", "Work"])]
 DeviceKind = Literal["light", "heater", "lock", "blind"]
 _AREAS = ("Attic", "Bathroom", "Bedroom", "Cellar", "Hall", "Kitchen", "Living room", "Study")
 _PLACES = ("by the door", "by the window", "in the corner", "on the wall")
@@ -147,7 +148,7 @@ class SmartHome(Toolkit):
 
     # ---- reading -----------------------------------------------------------------------------------------
 
-    @tool(effect="read", phrases=("On which floor is the {area_name}?",))
+    @tool(effect="read", phrases=("Look up the {area_name}.",))
     def find_area(self, area_name: str) -> AreaView:
         """Find a room of the house by name.
 
@@ -159,7 +160,7 @@ class SmartHome(Toolkit):
                 return AreaView(area=key, **area.__dict__)
         raise ToolError(f"no room is called {area_name!r}")
 
-    @tool(effect="read", phrases=("Which devices are in {area}?",))
+    @tool(effect="read", phrases=("List the devices in {area}.",))
     def list_devices(self, area: str) -> list[DeviceView]:
         """List the devices of a room.
 
@@ -170,7 +171,7 @@ class SmartHome(Toolkit):
             raise ToolError(f"no room {area!r}")
         return [DeviceView(device=k, **d.__dict__) for k, d in self.state.devices.items() if d.area == area]
 
-    @tool(effect="read", phrases=("How is {device} set?",))
+    @tool(effect="read", phrases=("Show me {device}.",))
     def get_device(self, device: str) -> DeviceView:
         """Show a device: kind, room, setting and whether it is online.
 
@@ -179,7 +180,7 @@ class SmartHome(Toolkit):
         """
         return DeviceView(device=device, **self._device(device).__dict__)
 
-    @tool(effect="read", phrases=("What does the scene {scene_name} do?",))
+    @tool(effect="read", phrases=("Look up the scene {scene_name}.",))
     def find_scene(self, scene_name: str) -> SceneView:
         """Find a scene by name.
 
@@ -191,7 +192,7 @@ class SmartHome(Toolkit):
                 return SceneView(scene=key, **scene.__dict__)
         raise ToolError(f"no scene is called {scene_name!r}")
 
-    @tool(effect="read", phrases=("Which timers does {device} have?",))
+    @tool(effect="read", phrases=("List the timers of {device}.",))
     def list_timers(self, device: str) -> list[TimerView]:
         """List the timers of a device by their time.
 
@@ -249,7 +250,7 @@ class SmartHome(Toolkit):
         return changed
 
     @tool(effect="write", phrases=('Make a scene "{scene_name}" that sets {device} to {setting}.',))
-    def create_scene(self, scene_name: str, device: str, setting: int) -> SceneView:
+    def create_scene(self, scene_name: SceneName, device: str, setting: int) -> SceneView:
         """Make a scene with one device.
 
         Args:

@@ -1,6 +1,6 @@
 """`Travel`: a travel agency: flights, hotels, and what travellers have booked."""
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import pydantic
@@ -9,6 +9,7 @@ from envrl.envs.envfactory.toolkit import ToolError, Toolkit, next_id, tool
 from envrl.envs.envfactory.toolkits.days import checked_day, days_after
 from envrl.envs.envfactory.toolkits.names import CITIES, email_of, people
 
+Nights = Annotated[int, pydantic.Field(examples=[1, 2, 3, 4, 5, 7])]
 _AIRLINES = ("Albatross", "Blue Heron", "Kestrel", "Northern Tern")
 _HOTELS = (
     "Astoria",
@@ -198,7 +199,7 @@ class Travel(Toolkit):
                 return TravellerView(traveller=key, **traveller.__dict__)
         raise ToolError(f"no traveller is called {traveller_name!r}")
 
-    @tool(effect="read", phrases=("Which flights go from {origin} to {destination}?",))
+    @tool(effect="read", phrases=("List the flights from {origin} to {destination}.",))
     def search_flights(self, origin: str, destination: str) -> list[FlightView]:
         """List the flights between two cities by date.
 
@@ -215,7 +216,7 @@ class Travel(Toolkit):
         ]
         return sorted(found, key=lambda flight: (flight.date, flight.departs, flight.flight))
 
-    @tool(effect="read", phrases=("Which hotels are there in {city}?",))
+    @tool(effect="read", phrases=("List the hotels in {city}.",))
     def search_hotels(self, city: str) -> list[HotelView]:
         """List the hotels of a city, the cheapest first.
 
@@ -227,7 +228,7 @@ class Travel(Toolkit):
             raise ToolError(f"the agency has no hotel in {city!r}")
         return sorted(found, key=lambda hotel: (hotel.nightly_price, hotel.hotel))
 
-    @tool(effect="read", phrases=("Which flights has {traveller} booked?",))
+    @tool(effect="read", phrases=("List the flights that {traveller} has booked.",))
     def list_reservations(self, traveller: str) -> list[ReservationView]:
         """List the flights that a traveller has booked.
 
@@ -238,7 +239,7 @@ class Travel(Toolkit):
         reservations = self.state.reservations.items()
         return [self._seat(key, r) for key, r in reservations if r.traveller == traveller]
 
-    @tool(effect="read", phrases=("Which hotels has {traveller} booked?",))
+    @tool(effect="read", phrases=("List the hotel stays of {traveller}.",))
     def list_stays(self, traveller: str) -> list[StayView]:
         """List the hotel stays that a traveller has booked.
 
@@ -319,7 +320,7 @@ class Travel(Toolkit):
         effect="write",
         phrases=("Book {hotel} for {traveller} from {date} for {nights} nights.",),
     )
-    def book_hotel(self, traveller: str, hotel: str, date: str, nights: int) -> StayView:
+    def book_hotel(self, traveller: str, hotel: str, date: str, nights: Nights) -> StayView:
         """Book a room in a hotel.
 
         Args:

@@ -1,6 +1,6 @@
 """`Warehouse`: parts in bins, purchases from suppliers, and shipments that go out."""
 
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import pydantic
@@ -9,6 +9,7 @@ from envrl.envs.envfactory.toolkit import ToolError, Toolkit, next_id, tool
 from envrl.envs.envfactory.toolkits.days import days_after
 from envrl.envs.envfactory.toolkits.names import CITIES
 
+Pieces = Annotated[int, pydantic.Field(examples=[2, 5, 8, 10, 15, 20])]
 Carrier = Literal["rail", "road", "sea"]
 PurchaseStatus = Literal["ordered", "received", "cancelled"]
 _PARTS = (
@@ -167,7 +168,7 @@ class Warehouse(Toolkit):
 
     # ---- reading -----------------------------------------------------------------------------------------
 
-    @tool(effect="read", phrases=("How many do we have of the part {part_name}?",))
+    @tool(effect="read", phrases=("Look up the part {part_name}.",))
     def find_part(self, part_name: str) -> PartView:
         """Find a part by name, and how many there are in all bins.
 
@@ -180,7 +181,7 @@ class Warehouse(Toolkit):
                 return PartView(part=key, in_stock=in_stock, **part.__dict__)
         raise ToolError(f"no part is called {part_name!r}")
 
-    @tool(effect="read", phrases=("Where is {part} stored?",))
+    @tool(effect="read", phrases=("List the bins with {part}.",))
     def list_bins(self, part: str) -> list[BinView]:
         """List the bins that hold a part, the fullest first.
 
@@ -191,7 +192,7 @@ class Warehouse(Toolkit):
         found = [BinView(bin=k, **b.__dict__) for k, b in self.state.bins.items() if b.part == part]
         return sorted(found, key=lambda held: (-held.quantity, held.bin))
 
-    @tool(effect="read", phrases=("Which bins in aisle {aisle} are empty?",))
+    @tool(effect="read", phrases=("List the empty bins in aisle {aisle}.",))
     def list_empty_bins(self, aisle: int) -> list[BinView]:
         """List the empty bins of an aisle, the largest first.
 
@@ -207,7 +208,7 @@ class Warehouse(Toolkit):
         ]
         return sorted(found, key=lambda held: (-held.capacity, held.bin))
 
-    @tool(effect="read", phrases=("In how many days does {supplier_name} deliver?",))
+    @tool(effect="read", phrases=("Look up the supplier {supplier_name}.",))
     def find_supplier(self, supplier_name: str) -> SupplierView:
         """Find a supplier by name: city, email address and how long deliveries take.
 
@@ -219,7 +220,7 @@ class Warehouse(Toolkit):
                 return SupplierView(supplier=key, **supplier.__dict__)
         raise ToolError(f"no supplier is called {supplier_name!r}")
 
-    @tool(effect="read", phrases=("What have we ordered from {supplier}?",))
+    @tool(effect="read", phrases=("List the purchases from {supplier}.",))
     def list_purchases(self, supplier: str) -> list[PurchaseView]:
         """List the purchases from a supplier by the day they are due.
 
@@ -231,7 +232,7 @@ class Warehouse(Toolkit):
         found = [PurchaseView(purchase=k, **p.__dict__) for k, p in purchases if p.supplier == supplier]
         return sorted(found, key=lambda purchase: (purchase.due_on, purchase.purchase))
 
-    @tool(effect="read", phrases=("Which shipments go to {city}?",))
+    @tool(effect="read", phrases=("List the shipments to {city}.",))
     def list_shipments(self, city: str) -> list[ShipmentView]:
         """List the shipments to a city, sent ones too.
 
@@ -247,7 +248,7 @@ class Warehouse(Toolkit):
     # ---- writing -----------------------------------------------------------------------------------------
 
     @tool(effect="write", phrases=("Move {quantity} pieces from {bin} to {new_bin}.",))
-    def move_stock(self, bin: str, new_bin: str, quantity: int) -> BinView:
+    def move_stock(self, bin: str, new_bin: str, quantity: Pieces) -> BinView:
         """Move pieces into a bin that is empty or holds the same part.
 
         Args:
@@ -265,7 +266,7 @@ class Warehouse(Toolkit):
         return BinView(bin=new_bin, **target.__dict__)
 
     @tool(effect="write", phrases=("There are really {quantity} pieces in {bin}.",))
-    def correct_count(self, bin: str, quantity: int) -> BinView:
+    def correct_count(self, bin: str, quantity: Pieces) -> BinView:
         """Correct how many pieces are in a bin that holds a part.
 
         Args:
@@ -281,7 +282,7 @@ class Warehouse(Toolkit):
         return BinView(bin=bin, **found.__dict__)
 
     @tool(effect="write", phrases=("Order {quantity} of {part} from {supplier}.",))
-    def order_part(self, supplier: str, part: str, quantity: int) -> PurchaseView:
+    def order_part(self, supplier: str, part: str, quantity: Pieces) -> PurchaseView:
         """Order a part; it is due after the supplier's usual days.
 
         Args:
@@ -324,7 +325,7 @@ class Warehouse(Toolkit):
         return PurchaseView(purchase=purchase, **found.__dict__)
 
     @tool(effect="write", phrases=("Pack {quantity} pieces out of {bin} for {city}.",))
-    def pack_shipment(self, bin: str, quantity: int, city: str) -> ShipmentView:
+    def pack_shipment(self, bin: str, quantity: Pieces, city: str) -> ShipmentView:
         """Take pieces out of a bin and pack them for a city.
 
         Args:
