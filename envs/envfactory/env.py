@@ -163,13 +163,4 @@ class EnvFactoryEnv(TextEnv):
         return self._episode
 
     def _begin(self, task: Task) -> Episode:
-        sources = self._library.sources(task)
-        sessions: dict[str, Session] = {}
-        for use in task.toolkits:
-            source = sources[use.name]
-            session = self._sessions.get((use.name, use.source))
-            if session is None:
-                session = self._sessions[use.name, use.source] = source.open()
-            session.reset(self._library.state(use, source))
-            sessions[use.name] = session
-        return Episode(task, self._library.toolbox(task), sessions, self._user, self._explain)
+        return self._library.begin(task, self._sessions, self._user, self._explain)

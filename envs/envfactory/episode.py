@@ -53,6 +53,8 @@ class Episode:
         self.at = see(task, Conversation(), task.turns[0].text)
         self.parts: RewardParts | None = None
         self._followed, self._strayed = 0, False
+        self._names = ",".join(sessions)
+        self._keyed: tuple[Conversation, list[int], str] | None = None
 
     def opening(self, listing: bool) -> str:
         """The first observation, with one line a tool if ``listing``."""
@@ -77,7 +79,7 @@ class Episode:
         for call, (toolkit, spec, arguments) in zip(parsed, checked, strict=True):
             result = self._sessions[toolkit].call(spec.name, arguments)
             if result.ok:
-                self.at = see(self.task, self.at, result.text, json.dumps(call.arguments))
+                self.at = see(self.task, self.at, result.text, call.arguments)
                 self._follow(call, spec)
             results.append(result)
         done = any(result.ok for result in results)
@@ -124,12 +126,13 @@ class Episode:
 
     def key(self) -> str:
         """A digest of the states and of where the conversation stands."""
-        at = self.at
-        digests = ",".join([f"{name}:{session.digest():x}" for name, session in self._sessions.items()])
-        text = (
-            f"{digests};{at.turn},{at.answered},{at.questions},{at.said},{at.seen},{at.ended},{at.transcript}"
-        )
-        return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+        digests = [session.digest() for session in self._sessions.values()]
+        if self._keyed is None or self._keyed[0] is not self.at or self._keyed[1] != digests:
+            data = b"".join([digest.to_bytes(16, "big") for digest in digests])
+            where = f"{self._names};{tuple(self.at)}"
+            key = blake2b(where.encode("utf-8", "surrogatepass") + data, digest_size=8).hexdigest()
+            self._keyed = (self.at, digests, key)
+        return self._keyed[2]
 
     def describe(self) -> str:
         """The states as JSON, and where the conversation stands."""
@@ -147,6 +150,14 @@ class Episode:
             session.restore(state)
         self.at, self._followed, self._strayed = snapshot.at, snapshot.followed, snapshot.strayed
         self.parts = judge(self.task, self.changes(), self.at) if self.at.ended else None
+
+    def call_for_user(self, call: Call) -> Result:
+        """Make a call of the user's; it may be of any tool. Raises SessionFault."""
+        arguments, complaint = self.toolbox.check(call, by_user=True)
+        if arguments is None:
+            return Result(f"Error: {complaint}", None, False)
+        toolkit, spec = self.toolbox.place(call.name)
+        return self._sessions[toolkit].call(spec.name, arguments)
 
     # ---- inside ------------------------------------------------------------------------------------------
 
@@ -168,7 +179,7 @@ class Episode:
         answer = self._user.answer(task, at, text, lambda: judge(task, self.changes(), at).success)
         said = answer.text
         for call in answer.calls:
-            said = f"{said}\n{call.tool}: {self._user_call(Call(call.tool, call.arguments))}"
+            said = f"{said}\n{call.tool}: {self.call_for_user(Call(call.tool, call.arguments)).text}"
         self._follow_message(text)
         self.at = answer.at
         if said is not None:
@@ -176,13 +187,6 @@ class Episode:
             return StepResult(f"User: {said}")
         self.parts = judge(task, self.changes(), self.at)
         return StepResult(_LEFT, terminated=True)
-
-    def _user_call(self, call: Call) -> str:
-        arguments, complaint = self.toolbox.check(call, by_user=True)
-        if arguments is None:
-            return f"Error: {complaint}"
-        toolkit, spec = self.toolbox.place(call.name)
-        return self._sessions[toolkit].call(spec.name, arguments).text
 
     def _follow(self, call: Call, spec: ToolSpec) -> None:
         reference, at = self.task.reference, self._followed

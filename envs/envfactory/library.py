@@ -5,9 +5,12 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from envrl.envs.envfactory.episode import Episode
+from envrl.envs.envfactory.session import Session
 from envrl.envs.envfactory.sources import Source, open_source
 from envrl.envs.envfactory.task import TASKS, Task, TaskFolder, ToolkitUse
 from envrl.envs.envfactory.toolbox import Toolbox
+from envrl.envs.envfactory.user import User
 from envrl.envs.errors import DataNotFound
 
 SUITES = ("builtin",)
@@ -85,6 +88,30 @@ class TaskLibrary:
         if key not in self._toolboxes:
             self._toolboxes[key] = Toolbox(self.sources(task), task.user_tools)
         return self._toolboxes[key]
+
+    def begin(
+        self, task: Task, sessions: dict[tuple[str, str], Session], user: User, explain: bool = True
+    ) -> Episode:
+        """A task from its start.
+
+        Args:
+            task: of this library.
+            sessions: (toolkit's name, source) -> session; those that the task needs are reset, and opened where
+                they are missing. The caller closes them.
+            user, explain: see `Episode`.
+
+        Raises:
+            SessionFault: a session cannot be opened or reset.
+        """
+        sources = self.sources(task)
+        running: dict[str, Session] = {}
+        for use in task.toolkits:
+            key = (use.name, use.source)
+            if key not in sessions:
+                sessions[key] = sources[use.name].open()
+            running[use.name] = sessions[key]
+            running[use.name].reset(self.state(use, sources[use.name]))
+        return Episode(task, self.toolbox(task), running, user, explain)
 
 
 class _Folders:
