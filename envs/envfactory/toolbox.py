@@ -39,6 +39,10 @@ class Toolbox:
         self.openai: tuple[dict[str, Any], ...] = tuple(_named(spec, name) for name, spec in own.items())
         self.templates = (*(_template(spec, name) for name, spec in own.items()), "<message to the user>")
         self._signatures = "\n".join(_signature(spec, name) for name, spec in own.items())
+        theirs = {name: spec for name, (_, spec) in self._places.items() if name in self._hidden}
+        #: the tools that only the user has, in OpenAI's format and one a line
+        self.openai_of_user: tuple[dict[str, Any], ...] = tuple(_named(s, name) for name, s in theirs.items())
+        self.signatures_of_user = "\n".join(_signature(spec, name) for name, spec in theirs.items())
         self._policies = [source.policy.strip() for source in sources.values() if source.policy]
 
     def __iter__(self) -> Any:
