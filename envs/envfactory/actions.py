@@ -16,6 +16,13 @@ _PYTHON_CALL = re.compile(r"\[\s*[A-Za-z_][\w.]*\(")
 _FORM = '{"name": "<tool>", "arguments": {...}}'
 
 
+def _refuse(constant: str) -> Any:
+    raise ValueError(f"{constant} is no JSON number")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse)
+
+
 class Call(NamedTuple):
     """A call as it was written; neither the name nor the arguments have been checked."""
 
@@ -79,17 +86,13 @@ def _blocks(text: str) -> tuple[Call, ...] | Malformed:
 
 def _load(text: str) -> Any:
     try:
-        return json.loads(text, parse_constant=_refuse)
+        return _DECODER.decode(text)
     except json.JSONDecodeError as error:
         return Malformed(f"not valid JSON: {error.msg} at character {error.pos + 1}")
     except RecursionError:
         return Malformed("not valid JSON: nested too deeply")
     except ValueError as error:
         return Malformed(f"not valid JSON: {error}")
-
-
-def _refuse(constant: str) -> Any:
-    raise ValueError(f"{constant} is no JSON number")
 
 
 def _calls(data: Any) -> tuple[Call, ...] | Malformed:

@@ -1,9 +1,10 @@
 """The conversation as plain data: which turn it is, what was asked, said and seen."""
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from envrl.envs.envfactory.task import Output, Task
 
@@ -31,26 +32,39 @@ class Conversation(NamedTuple):
     transcript: tuple[tuple[str, str], ...] = ()
 
 
-def see(task: Task, at: Conversation, text: str, given: str = "") -> Conversation:
+def see(task: Task, at: Conversation, text: str, put_in: Mapping[str, Any] | None = None) -> Conversation:
     """The agent reads ``text``, a tool's result or an answer of the user.
 
-    What it put in itself (``given``, the arguments of the call) is no news when it comes back.
+    What it put in itself (``put_in``, the arguments of the call) is no news when it comes back.
     """
-    seen = at.seen
-    for index, output in enumerate(task.outputs):
-        if output.see and not seen >> index & 1 and mentions(text, output.value):
-            seen |= 0 if given and mentions(given, output.value) else 1 << index
-    return at if seen == at.seen else at._replace(seen=seen)
+    found = _mentioned(task, text, skip=at.seen, said=False)
+    if found and put_in:
+        found &= ~_mentioned(task, json.dumps(put_in, ensure_ascii=False), skip=~found, said=False)
+    return at._replace(seen=at.seen | found) if found else at
 
 
 def say(task: Task, at: Conversation, text: str) -> Conversation:
     """The agent tells the user ``text``; what it has not come across does not count as told."""
-    said = at.said
+    unknown = sum(1 << index for index, output in enumerate(task.outputs) if output.see) & ~at.seen
+    found = _mentioned(task, text, skip=at.said | unknown, said=True)
+    return at._replace(said=at.said | found) if found else at
+
+
+def _mentioned(task: Task, text: str, skip: int, said: bool) -> int:
+    """The outputs, as bits, to be ``said`` or else to be seen, that stand in a text; those of ``skip`` left out."""
+    found, lowered = 0, ""
     for index, output in enumerate(task.outputs):
-        known = not output.see or at.seen >> index & 1
-        if output.say and known and not said >> index & 1 and mentions(text, output.value):
-            said |= 1 << index
-    return at if said == at.said else at._replace(said=said)
+        if skip >> index & 1 or not (output.say if said else output.see):
+            continue
+        value = output.value
+        if isinstance(value, str):
+            # Most texts have nothing of it, which is found out here much more quickly than by the pattern.
+            lowered = lowered or text.lower()
+            if value.split()[-1:] and value.split()[-1].lower() not in lowered:
+                continue
+        if mentions(text, value):
+            found |= 1 << index
+    return found
 
 
 def given(outputs: Sequence[Output], at: Conversation) -> list[bool]:

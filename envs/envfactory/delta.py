@@ -91,11 +91,11 @@ class Agreement(NamedTuple):
 
 def compare(wanted: Sequence[Change], actual: Sequence[Change], rule: Rules = EXACT) -> Agreement:
     """Match the changes that were made with those that were wanted."""
-    goals = [change for change in wanted if not _matches_any(rule.ignored, change.path)]
+    goals = [change for change in wanted if not (rule.ignored and _matches_any(rule.ignored, change.path))]
     rest: list[Change] = []
     open_goals: dict[Path, Change] = {change.path: change for change in goals}
     for change in actual:
-        if _matches_any(rule.ignored, change.path):
+        if rule.ignored and _matches_any(rule.ignored, change.path):
             continue
         goal = open_goals.get(change.path)
         if goal is not None and goal.op == change.op and _alike(goal, change, rule):
@@ -113,8 +113,10 @@ def compare(wanted: Sequence[Change], actual: Sequence[Change], rule: Rules = EX
 
 
 def _alike(goal: Change, change: Change, rule: Rules) -> bool:
+    if same(goal.value, change.value):
+        return True
     if not rule.unordered and not rule.ignored:
-        return same(goal.value, change.value)
+        return False
     return same(_normal(goal.value, goal.path, rule), _normal(change.value, change.path, rule))
 
 

@@ -54,7 +54,8 @@ class Episode:
         self.parts: RewardParts | None = None
         self._followed, self._strayed = 0, False
         self._names = ",".join(sessions)
-        self._keyed: tuple[Conversation, list[int], str] | None = None
+        #: what `key` was made from last, and the key: most calls change neither conversation nor state
+        self._keyed: tuple[Conversation | None, bytes, list[int], str] = (None, b"", [], "")
 
     def opening(self, listing: bool) -> str:
         """The first observation, with one line a tool if ``listing``."""
@@ -126,13 +127,15 @@ class Episode:
 
     def key(self) -> str:
         """A digest of the states and of where the conversation stands."""
-        digests = [session.digest() for session in self._sessions.values()]
-        if self._keyed is None or self._keyed[0] is not self.at or self._keyed[1] != digests:
+        at, digests = self.at, [session.digest() for session in self._sessions.values()]
+        if self._keyed[0] is not at:
+            self._keyed = (at, f"{self._names};{tuple(at)}".encode("utf-8", "surrogatepass"), [], "")
+        _, where, known, key = self._keyed
+        if known != digests:
             data = b"".join([digest.to_bytes(16, "big") for digest in digests])
-            where = f"{self._names};{tuple(self.at)}"
-            key = blake2b(where.encode("utf-8", "surrogatepass") + data, digest_size=8).hexdigest()
-            self._keyed = (self.at, digests, key)
-        return self._keyed[2]
+            key = blake2b(where + data, digest_size=8).hexdigest()
+            self._keyed = (at, where, digests, key)
+        return key
 
     def describe(self) -> str:
         """The states as JSON, and where the conversation stands."""

@@ -5,7 +5,7 @@ classes) implements the same protocol.
 """
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import pydantic_core
 
@@ -14,17 +14,44 @@ from envrl.envs.envfactory.schema import ToolSpec
 from envrl.envs.envfactory.state import InvalidState, Original, Snapshot, Store
 from envrl.envs.envfactory.toolkit import ToolError, Toolkit
 
+#: stores of so many initial states are kept for the next reset, of large ones (in characters) fewer
+_KEPT, _LARGE = 8, 200_000
+#: a value that is read when somebody asks for it: most agents only read the text
+SAME_AS_TEXT: Any = object()
 
-class Result(NamedTuple):
+
+class Result:
     """What a call gave.
 
-    text: what the agent reads. value: the result as JSON data. ok: False where the tool refused; the state is
-    then as before.
+    Args:
+        text: what the agent reads.
+        value: the result as JSON data; `SAME_AS_TEXT` if that is what the text says as JSON.
+        ok: False where the tool refused; the state is then as before.
     """
 
-    text: str
-    value: Any
-    ok: bool
+    __slots__ = ("_value", "ok", "text")
+
+    def __init__(self, text: str, value: Any, ok: bool) -> None:
+        self.text, self.ok, self._value = text, ok, value
+
+    @property
+    def value(self) -> Any:
+        """The result as JSON data."""
+        if self._value is SAME_AS_TEXT:
+            self._value = pydantic_core.from_json(self.text)
+        return self._value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Result) and (self.text, self.ok, self.value) == (
+            other.text,
+            other.ok,
+            other.value,
+        )
+
+    def __repr__(self) -> str:
+        return f"Result({self.text!r}, {self.value!r}, {self.ok})"
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 class SessionFault(Exception):
@@ -77,6 +104,7 @@ class ToolkitSession:
         self._tools = kind.tools()
         self._methods = {name: kind.method_name(name) for name in self._tools}
         self._reading = {name for name, spec in self._tools.items() if trusted and spec.effect == "read"}
+        self._stores: dict[int, Store] = {}
         self._store: Store | None = None
         self._toolkit: Toolkit | None = None
 
@@ -87,10 +115,16 @@ class ToolkitSession:
 
     def reset(self, state: Original) -> None:
         """See `Session`; the state is an `Original`."""
-        if self._store is None or self._store.original is not state:
-            self._store = Store(state)
+        store = self._stores.pop(id(state), None)
+        if store is None:
+            if state.size > _LARGE or len(self._stores) >= _KEPT:
+                self._stores.pop(next(iter(self._stores), 0), None)
+            store = Store(state)
         else:
-            self._store.reset()
+            store.reset()
+        self._store = self._stores[id(state)] = (
+            store  # a store keeps its original, so that the id stays its own
+        )
         # A toolkit made anew forgets what it may have put beside its state.
         self._toolkit = self._kind(self._store.root)
 
@@ -105,8 +139,7 @@ class ToolkitSession:
             if isinstance(value, str):
                 text = value
             else:
-                data = pydantic_core.to_json(value)
-                text, value = data.decode(), pydantic_core.from_json(data)
+                text, value = pydantic_core.to_json(value).decode(), SAME_AS_TEXT
         except ToolError as error:
             self._abandon(reading)
             return Result(f"Error: {error}", None, False)

@@ -88,6 +88,8 @@ class Store:
             for name, codec in shape.tables.items()
         }
         self._values = {name: held[name] for name in shape.values}
+        #: values that cannot be changed in place, as they were last looked at: the same object is the same value
+        self._seen = dict(self._values)
         self._borrowed = {name for name, codec in shape.values.items() if not codec.fixed}
         self._texts: dict[Place, Text] = {}
         self._orders: dict[str, tuple[Any, ...]] = {}
@@ -135,7 +137,10 @@ class Store:
                 if table.touched:
                     self._look_at(name, table, before)
             for name, codec in self.original.shape.values.items():
-                self._take_in((name, None), codec, self.root.__dict__[name], before)
+                value = self.root.__dict__[name]
+                if not (codec.fixed and value is self._seen[name]):
+                    self._take_in((name, None), codec, value, before)
+                    self._seen[name] = self.root.__dict__[name]
         except _REFUSED as error:
             self.put(before)
             self._restore_live()
@@ -299,6 +304,7 @@ class Store:
                     self._borrowed.add(name)
             else:
                 self.root.__dict__[name] = shape.values[name].parse(text or b"null")
+            self._seen[name] = self.root.__dict__[name]
         elif text is None:
             self._tables[name].drop(key)
         elif text == original.texts.get(place):

@@ -48,13 +48,7 @@ def export_folder(folder: Path, target: Path) -> int:
     sessions: dict[tuple[str, str], Session] = {}
 
     def opener(task: Task) -> Episode:
-        running: dict[str, Session] = {}
-        for use, source in zip(task.toolkits, library.sources(task).values(), strict=True):
-            if (use.name, use.source) not in sessions:
-                sessions[use.name, use.source] = source.open()
-            running[use.name] = sessions[use.name, use.source]
-            running[use.name].reset(library.state(use, source))
-        return Episode(task, library.toolbox(task), running, user)
+        return library.begin(task, sessions, user)
 
     target.mkdir(parents=True, exist_ok=True)
     try:
