@@ -12,8 +12,7 @@ from envrl.agents.checkpoint import model_folder, run_settings
 from envrl.agents.display import Bar, Display
 from envrl.agents.evaluate import Evaluation, evaluate_policy
 from envrl.agents.models import load_model
-from envrl.agents.policies.constrained import ConstrainedPolicy
-from envrl.agents.prompts import ActionMenu, EpisodeFormat
+from envrl.agents.policies.settings import PolicySettings, make_format, make_policy
 from envrl.agents.statistics import wilson_interval
 from envrl.agents.tasks import evaluation_tasks, make_envs, task_ids
 from envrl.wrappers.shards import ShardWriter
@@ -55,8 +54,8 @@ def evaluate(config: EvalConfig, console: Console | None = None) -> Evaluation:
     if config.episodes < 1 or config.batch < 1:
         raise ValueError(f"episodes and batch must be at least 1, got {config.episodes} and {config.batch}")
     lm = load_model(str(model_folder(config.model)))
-    menu = ActionMenu(tuple(run_settings(config.model).get("exclude_actions", ())))
-    policy = ConstrainedPolicy(lm, EpisodeFormat(lm), menu, config.temperature)
+    settings = PolicySettings.of(run_settings(config.model))
+    policy = make_policy(lm, make_format(lm, settings), settings, config.temperature)
     envs = make_envs(config.env, min(config.batch, config.episodes), config.split, config.env_kwargs)
     tasks = evaluation_tasks(task_ids(envs[0]), config.episodes)
     with Display(console) as display:

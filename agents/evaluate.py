@@ -1,12 +1,12 @@
 """Evaluation: success on fixed held-out tasks, with an interval and by kind of task."""
 
-from collections.abc import Sequence
+from collections.abc import MutableSequence, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import gymnasium
 
-from envrl.agents.policies.constrained import ConstrainedPolicy
+from envrl.agents.policies.model_policy import ModelPolicy
 from envrl.agents.rollout import Episode, Progress, Task, rollout
 from envrl.agents.statistics import wilson_interval
 from envrl.agents.tasks import task_type
@@ -72,14 +72,27 @@ def summarize(episodes: Sequence[Episode], env: gymnasium.Env[str, str]) -> Eval
 
 
 def evaluate_policy(
-    policy: ConstrainedPolicy,
-    envs: Sequence[gymnasium.Env[str, str]],
+    policy: ModelPolicy,
+    envs: MutableSequence[gymnasium.Env[str, str]],
     tasks: Sequence[Task],
     seed: int,
     progress: Progress | None = None,
+    timeout: float = 0.0,
+    max_tokens: int | None = None,
 ) -> tuple[Evaluation, list[Episode]]:
     """Play every task once; sampling follows from ``seed``, so evaluations differ by the model alone."""
-    policy.lm.model.eval()
-    episodes = rollout(envs, tasks, policy, (seed,), label="evaluation", progress=progress)
-    policy.lm.model.train()
+    if policy.lm is not None:
+        policy.lm.model.eval()
+    episodes = rollout(
+        envs,
+        tasks,
+        policy,
+        (seed,),
+        label="evaluation",
+        progress=progress,
+        timeout=timeout,
+        max_tokens=max_tokens,
+    )
+    if policy.lm is not None:
+        policy.lm.model.train()
     return summarize(episodes, envs[0]), episodes

@@ -11,21 +11,21 @@ from envrl.agents.batches import epoch, pad
 from envrl.agents.config import TrainConfig
 from envrl.agents.heads import Heads
 from envrl.agents.models import LanguageModel
-from envrl.agents.objectives import ObjectiveRow, step_weights
+from envrl.agents.objectives import ObjectiveRow
 from envrl.agents.optimizers import Optimizers
-from envrl.agents.policies.constrained import decision_logprobs
-from envrl.agents.prompts import ActionMenu, EpisodeFormat
-from envrl.agents.samples import Recorded
+from envrl.agents.policies.distributions import policy_forward
+from envrl.agents.policies.model_policy import ModelPolicy
+from envrl.agents.prompts import EpisodeFormat
+from envrl.agents.samples import Recorded, recorded_rows
 from envrl.wrappers.transition import Transition
 
 
 def demonstrations(
-    episodes: Sequence[Sequence[Transition]], format: EpisodeFormat, menu: ActionMenu
+    episodes: Sequence[Sequence[Transition]], policy: ModelPolicy
 ) -> list[Recorded]:
     """Episodes in tokens; actions of lost episodes are not imitated, their steps still teach the objectives."""
     return [
-        Recorded(list(rows), format.sequence(rows, menu if rows[-1].is_success else None), step_weights(rows))
-        for rows in episodes
+        row for rows in episodes for row in recorded_rows(list(rows), policy, decisions=bool(rows[-1].is_success))
     ]
 
 
@@ -64,11 +64,10 @@ class Imitation:
         batch = [self._data[i] for i in self._batch(index)]
         rng = np.random.default_rng([config.seed, 11, index])
         sequences = [d.tokens for d in batch]
-        hidden = self._lm.hidden(pad([s.ids for s in sequences], self._lm.device))
+        hidden, logprobs, _ = policy_forward(self._lm, sequences)
         metrics = {}
         loss = hidden.sum() * 0.0
         if any(s.decisions for s in sequences):
-            logprobs, _ = decision_logprobs(self._lm, hidden, sequences)
             loss = loss - logprobs.mean()
             metrics["loss/action"] = -float(logprobs.detach().mean())
         if config.sft_state_prediction:

@@ -4,8 +4,9 @@
 states and logits at chosen positions.
 """
 
+import functools
 import inspect
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,6 +81,31 @@ class LanguageModel:
             ids = self._ids[text] = tuple(encoded["input_ids"])
         return ids
 
+    @property
+    def vocabulary(self) -> int:
+        """How many ids the output layer tells apart."""
+        return int(self.model.config.get_text_config().vocab_size)
+
+    @functools.cached_property
+    def token_texts(self) -> list[str]:
+        """The text of each id on its own; ``""`` for special tokens and ids without a token."""
+        known = len(self.tokenizer)
+        texts = self.tokenizer.batch_decode([[i] for i in range(min(known, self.vocabulary))])
+        special = self.special_ids
+        texts = ["" if i in special else text for i, text in enumerate(texts)]
+        return texts + [""] * (self.vocabulary - len(texts))
+
+    @functools.cached_property
+    def special_ids(self) -> frozenset[int]:
+        """Ids of tokens that are structure, not text."""
+        added = getattr(self.tokenizer, "added_tokens_decoder", {})
+        return frozenset(self.tokenizer.all_special_ids) | {i for i, token in added.items() if token.special}
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of ids, special tokens included as they are written."""
+        decoded = self.tokenizer.decode(list(ids), clean_up_tokenization_spaces=False)
+        return cast(str, decoded)
+
     def token_id(self, token: str) -> int:
         """Id of one special token by name."""
         return cast(int, self.tokenizer.convert_tokens_to_ids(token))
@@ -93,7 +119,8 @@ class LanguageModel:
 
     def logits(self, hidden: Tensor) -> Tensor:
         """Logits ``(..., vocabulary)`` of hidden states ``(..., width)``."""
-        return cast(nn.Module, self.model.get_output_embeddings())(hidden)
+        head: Any = self.model.get_output_embeddings()
+        return head(hidden)
 
     def backbone(self) -> Any:
         """The network below the output layer, inside an adapter if there is one."""

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from envrl.agents.auxiliary import Objectives
-from envrl.agents.batches import bucket, pad
+from envrl.agents.batches import bucket
 from envrl.agents.config import TrainConfig
 from envrl.agents.critic import values_at
 from envrl.agents.heads import Heads
@@ -20,7 +20,7 @@ from envrl.agents.losses import clipped_policy_loss, clipped_value_loss, decisio
 from envrl.agents.models import LanguageModel
 from envrl.agents.objectives import ObjectiveRow
 from envrl.agents.optimizers import Optimizers, Pocket
-from envrl.agents.policies.constrained import decision_logprobs
+from envrl.agents.policies.distributions import policy_forward
 from envrl.agents.prompts import EpisodeFormat
 from envrl.agents.samples import Sample
 
@@ -95,9 +95,7 @@ def policy_backward(
     decisions = 0
     for batch in _batches(informative, config.batch_tokens, shared):
         sequences = [s.tokens for s in batch]
-        ids = pad([s.ids for s in sequences], lm.device)
-        hidden = lm.hidden(ids)
-        logprobs, entropy = decision_logprobs(lm, hidden, sequences, config.temperature)
+        hidden, logprobs, entropy = policy_forward(lm, sequences, config.temperature)
         old = torch.tensor([d.logprob for s in sequences for d in s.decisions], device=lm.device)
         advantages = torch.tensor(
             [float(s.advantages[d.step]) for s in batch for d in s.tokens.decisions], device=lm.device
@@ -110,10 +108,10 @@ def policy_backward(
         loss = losses.sum()
         if learner.reference is not None:
             with torch.no_grad():
-                base, _ = decision_logprobs(
-                    learner.reference, learner.reference.hidden(ids), sequences, config.temperature
-                )
+                base = policy_forward(learner.reference, sequences, config.temperature).logprobs
             divergence = k3_divergence(logprobs, base)
+            if config.kl_unbiased:
+                divergence = divergence * torch.exp(logprobs - old)
             loss = loss + config.kl * (weights * divergence).sum()
             totals["loss/kl"] += float(divergence.detach().sum())
         if config.entropy:
@@ -144,7 +142,7 @@ def _batches(samples: Sequence[Sample], batch_tokens: int, shared: SharedForward
     return [
         [part[i] for i in indices]
         for part in (held, rest)
-        for indices in bucket([len(s.tokens.ids) for s in part], batch_tokens)
+        for indices in bucket([s.tokens.cost for s in part], batch_tokens)
     ]
 
 

@@ -1,38 +1,61 @@
-"""How an episode becomes tokens.
+"""What an episode is in tokens, and what a format must offer to write one.
 
-An episode is one sequence; every turn appends to it, so the key-value cache of a rollout is never recomputed and one
-forward trains all decisions of an episode:
-
-    <bos> o_0 <goal> g <act> a_0 <obs> o_1 <goal> g <act> a_1 <obs> o_2 ...
-
-The goal is repeated before each action: a small model then attends to it from nearby. The token after an action's
-text ends the action (``<obs>`` for `tiny`), so no action is a prefix of another.
+A `TokenSequence` is a training row: ids, the tokens (or whole actions) that were free to be others, and where actions
+and observations lie in it. An `EpisodeFormat` knows how text becomes ids for one kind of model: with structure tokens
+of its own (`envrl.agents.tagged_format`) or with the chat template of the model (`envrl.agents.chat_format`).
+`envrl.agents.transcripts` puts the parts together, turn by turn.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from envrl.agents.models import LanguageModel
 from envrl.wrappers.transition import Transition
 
 
-class Decision(NamedTuple):
-    """One token that was free to be another.
+class Excluded(tuple[int, ...]):
+    """Ids that could not be chosen, where all others could: the complement of a plain tuple of allowed ids."""
 
-    position: index in the sequence. step: index of the action. allowed: ids the policy could choose from, None when
-    it could choose any. logprob: log-probability under the policy that sampled it (0 in demonstrations).
+    __slots__ = ()
+
+
+#: ids that a token was chosen from: a plain tuple lists them, `Excluded` lists the others, None is all
+Allowed = tuple[int, ...] | Excluded | None
+
+
+class Candidates(NamedTuple):
+    """A choice among whole actions by their total log-probabilities.
+
+    ids: each candidate's; an empty one stands for whatever begins like none of the others. chosen: index.
+    per_token: totals are divided by the number of tokens.
+    """
+
+    ids: tuple[tuple[int, ...], ...]
+    chosen: int
+    per_token: bool = False
+
+
+class Decision(NamedTuple):
+    """One choice that was free to be another: of a token, or of a whole action.
+
+    position: index of the token, or of the action's first token, in the sequence. step: index of the action in the
+    sequence. allowed: ids the token was chosen from. logprob, entropy: log-probability under the policy that sampled
+    it, and that policy's entropy there (0 in demonstrations). candidates: the actions to choose from, where the choice
+    was of an action.
     """
 
     position: int
     step: int
-    allowed: tuple[int, ...] | None
+    allowed: Allowed
     logprob: float
+    entropy: float = 0.0
+    candidates: Candidates | None = None
 
 
 @dataclass
 class TokenSequence:
-    """An episode in tokens.
+    """An episode, or one step of it, in tokens.
 
     ids: the whole sequence. decisions: its free tokens, in order. actions, replies: per step the half-open span of
     the action's text and of the raw next observation.
@@ -43,87 +66,18 @@ class TokenSequence:
     actions: list[tuple[int, int]] = field(default_factory=list)
     replies: list[tuple[int, int]] = field(default_factory=list)
 
+    @property
+    def cost(self) -> int:
+        """Tokens that a forward for the policy runs over: the ids, and those of actions not taken."""
+        scored = [d.candidates.ids for d in self.decisions if d.candidates is not None]
+        return len(self.ids) + sum(max(0, len(c) - 1) for ids in scored for c in ids)
 
-class EpisodeFormat:
-    """Tokens of the parts of an episode for a model whose tokenizer has `SPECIAL_TOKENS`.
 
-    Args:
-        lm: the model whose tokenizer encodes.
-        max_observation_tokens: longer observations are cut at the end.
-    """
+class Offer(NamedTuple):
+    """What a policy may do now: concrete actions, and templates of open ones (``search[<query>]``)."""
 
-    def __init__(self, lm: LanguageModel, max_observation_tokens: int = 1024) -> None:
-        self._lm, self._cut = lm, max_observation_tokens
-        self._bos, self._goal, self._act, self._obs, self._next, self._inverse = map(
-            lm.token_id, ("<bos>", "<goal>", "<act>", "<obs>", "<next>", "<inverse>")
-        )
-        self._actions: dict[str, tuple[int, ...]] = {}
-
-    def observation(self, text: str) -> tuple[int, ...]:
-        """Ids of a raw observation."""
-        return self._lm.encode(text)[: self._cut]
-
-    def opening(self, goal: str, observation: str) -> list[int]:
-        """Everything before the first action."""
-        return [self._bos, *self.observation(observation), *self.cue(goal)]
-
-    def cue(self, goal: str) -> list[int]:
-        """What stands between an observation and the next action."""
-        return [self._goal, *self._lm.encode(goal), self._act]
-
-    def action(self, text: str) -> tuple[int, ...]:
-        """Ids of an action with the token that ends it; observation tokens follow directly."""
-        ids = self._actions.get(text)
-        if ids is None:
-            if len(self._actions) >= LanguageModel.CACHE_SIZE:
-                self._actions.clear()
-            ids = self._actions[text] = (*self._lm.encode(text), self._obs)
-        return ids
-
-    def inverse(
-        self, observation: str, next_observation: str, action: str
-    ) -> tuple[list[int], tuple[int, int]]:
-        """A row that asks which action led from one observation to the next: (ids, span of the action's text)."""
-        ids = [self._bos, *self.observation(observation), self._next, *self.observation(next_observation)]
-        ids.append(self._inverse)
-        start = len(ids)
-        ids += self._lm.encode(action)
-        return ids, (start, len(ids))
-
-    def sequence(self, transitions: Sequence[Transition], menu: "ActionMenu | None" = None) -> TokenSequence:
-        """A recorded episode in tokens.
-
-        Args:
-            transitions: the steps of one episode, in order.
-            menu: when given, actions become decisions among the admissible ones, as a constrained policy sees them.
-
-        Returns:
-            The sequence; steps whose action was not among the admissible ones carry no decisions.
-        """
-        first = transitions[0]
-        out = TokenSequence(self.opening(first.goal, first.observation))
-        for step, row in enumerate(transitions):
-            action = self.action(row.action)
-            if menu is not None:
-                candidates = [self.action(a) for a in menu.choices(row.admissible_actions or ())]
-                start = len(out.ids)
-                for offset, allowed in free_tokens(action, candidates):
-                    out.decisions.append(Decision(start + offset, step, allowed, 0.0))
-            self.append(out, action, row.next_observation, row.goal)
-        return out
-
-    def append(
-        self, out: TokenSequence, action: tuple[int, ...], next_observation: str, goal: str
-    ) -> list[int]:
-        """Append one turn to a sequence; returns the ids after the action (reply and cue)."""
-        start = len(out.ids)
-        out.ids += action
-        out.actions.append((start, len(out.ids) - 1))
-        reply = self.observation(next_observation)
-        out.replies.append((len(out.ids), len(out.ids) + len(reply)))
-        tail = [*reply, *self.cue(goal)]
-        out.ids += tail
-        return tail
+    actions: tuple[str, ...] = ()
+    templates: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -135,33 +89,60 @@ class ActionMenu:
 
     exclude: tuple[str, ...] = ()
 
-    def choices(self, admissible: Iterable[str]) -> list[str]:
-        """The offered actions, in the environment's order."""
+    def choices(self, admissible: Iterable[str], others: bool = False) -> list[str]:
+        """The offered actions, in the environment's order.
+
+        Args:
+            admissible: the legal actions.
+            others: there is something else to choose, so that all of them may be left out.
+        """
         admissible = list(admissible)
-        return [a for a in admissible if a not in self.exclude] or admissible
+        return [a for a in admissible if a not in self.exclude] or ([] if others else admissible)
+
+    def offer(self, info: Mapping[str, Any]) -> Offer:
+        """What ``info`` of an environment offers."""
+        templates = tuple(info.get("action_templates") or ())
+        return Offer(
+            tuple(self.choices(info.get("admissible_actions") or (), others=bool(templates))), templates
+        )
 
 
-def free_tokens(
-    chosen: tuple[int, ...], candidates: Iterable[tuple[int, ...]]
-) -> list[tuple[int, tuple[int, ...]]]:
-    """Positions of ``chosen`` at which the trie of candidates branches.
+class EpisodeFormat(Protocol):
+    """How the parts of an episode become ids for one model.
 
-    Args:
-        chosen: ids of the action, one of ``candidates``.
-        candidates: ids of all actions; none is a prefix of another.
-
-    Returns:
-        (offset, sorted ids allowed there) of each branching; empty if ``chosen`` is not a candidate.
+    lm: the model whose tokenizer encodes. stop: id that ends an action; no action holds it, so none is the
+    beginning of another.
     """
-    left = list(candidates)
-    if chosen not in left:
-        return []
-    out = []
-    for offset, token in enumerate(chosen):
-        if len(left) == 1:
-            break
-        allowed = {c[offset] for c in left}
-        if len(allowed) > 1:
-            out.append((offset, tuple(sorted(allowed))))
-            left = [c for c in left if c[offset] == token]
-    return out
+
+    lm: LanguageModel
+    stop: int
+
+    def prompt(
+        self, goal: str, history: Sequence[tuple[str, str]], observation: str, offer: Offer, steps: int
+    ) -> list[int]:
+        """Everything before an action: an opening (no history), or a window on the last turns.
+
+        Args:
+            goal: the task in words.
+            history: the latest (observation, action) pairs, oldest first.
+            observation: what is seen now.
+            offer: what can be done now.
+            steps: steps taken so far, of which ``history`` has the latest.
+        """
+
+    def action(self, text: str) -> tuple[int, ...]:
+        """Ids of an action, `stop` at their end."""
+
+    def reply(self, observation: str) -> tuple[list[int], tuple[int, int]]:
+        """What follows an action: (ids, span in them of the raw observation)."""
+
+    def cue(self, goal: str, offer: Offer) -> list[int]:
+        """What stands between a reply and the next action."""
+
+    def inverse(
+        self, observation: str, next_observation: str, action: str
+    ) -> tuple[list[int], tuple[int, int]]:
+        """A row that asks which action led from one observation to the next: (ids, span of the action's text)."""
+
+    def sequence(self, transitions: Sequence[Transition]) -> TokenSequence:
+        """Consecutive recorded steps as one sequence without decisions."""

@@ -1,14 +1,16 @@
 """Rollouts: many environments stepped in one process, their actions decided as one batch."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, MutableSequence, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import gymnasium
 import numpy as np
 
-from envrl.agents.policies.constrained import ConstrainedPolicy
-from envrl.agents.prompts import Decision, TokenSequence
+from envrl.agents.faults import Fault, renewed, safe_reset, safe_step
+from envrl.agents.policies.model_policy import ModelPolicy
+from envrl.agents.prompts import TokenSequence
+from envrl.agents.transcripts import Choice
 from envrl.wrappers.transition import Transition
 
 
@@ -25,14 +27,20 @@ class Episode:
     """One episode of a rollout.
 
     group: episodes of one task share it. transitions: its steps, the rows that are recorded and learned from.
-    tokens: the same in tokens. fault: why its outcome must not be used, else None.
+    sequences: the same in tokens: one sequence, or one a step. fault: why its outcome must not be used, else None.
     """
 
     group: int
     task_id: str
     transitions: list[Transition] = field(default_factory=list)
-    tokens: TokenSequence = field(default_factory=TokenSequence)
+    sequences: list[TokenSequence] = field(default_factory=list)
     fault: str | None = None
+
+    @property
+    def tokens(self) -> TokenSequence:
+        """The one sequence of an episode that is kept as one (``--context concat``)."""
+        (only,) = self.sequences
+        return only
 
     @property
     def success(self) -> bool:
@@ -63,6 +71,7 @@ def describe_step(
         labels: other fields of the row (``run_id``, ``step``, ``policy``, ...).
     """
     next_observation, reward, terminated, truncated, after = outcome
+    templates = info.get("action_templates")
     spec = env.spec
     return Transition(
         env_id=spec.id
@@ -83,6 +92,7 @@ def describe_step(
         state_key=info.get("state_key"),
         next_state_key=after.get("state_key"),
         fault=after.get("fault"),
+        extras={"templates": list(templates)} if templates else {},
         **labels,
     )
 
@@ -92,9 +102,9 @@ Progress = Callable[[int, int], None]
 
 
 def rollout(
-    envs: Sequence[gymnasium.Env[str, str]],
+    envs: MutableSequence[gymnasium.Env[str, str]],
     tasks: Sequence[Task],
-    policy: ConstrainedPolicy,
+    policy: ModelPolicy,
     seed: Sequence[int],
     *,
     run_id: str = "",
@@ -102,42 +112,48 @@ def rollout(
     label: str = "policy",
     progress: Progress | None = None,
     max_tokens: int | None = None,
+    timeout: float = 0.0,
+    first: int = 0,
 ) -> list[Episode]:
     """Play one episode per task, at most ``len(envs)`` at once.
 
+    What an episode is follows from the policy, its task, ``seed`` and its number alone. An environment or a policy
+    endpoint that fails ends its episode with a `fault`; the others go on, and the environment is made anew.
+
     Args:
-        envs: environments that `reset(options={"task_id": ...})`; with a time limit of their own.
+        envs: environments that `reset(options={"task_id": ...})`; with a time limit of their own. Those that fail
+            are replaced in place.
         tasks: what to play.
         policy: decides all rows of a turn together.
-        seed: the sampling of episode i follows from these numbers and i, whatever the others do.
+        seed: sampling and environments' randomness follow from these numbers.
         run_id, split, label: go into the recorded rows.
         progress: called after every turn.
         max_tokens: a longer episode is truncated.
+        timeout: seconds that an environment may take to answer; 0 waits for ever.
+        first: number of the first episode, where others are played elsewhere.
 
     Returns:
         Episodes in the order of ``tasks``.
+
+    Raises:
+        EnvRLError: data or a task are missing.
     """
     episodes: list[Episode] = []
     for start in range(0, len(tasks), len(envs)):
-        wave = tasks[start : start + len(envs)]
-        runner = _Wave(envs, wave, policy, seed, run_id, split, label, max_tokens, first=start)
-        episodes += runner.play(progress)
+        wave = _Wave(envs, policy, (run_id, split, label), max_tokens, timeout)
+        episodes += wave.play(tasks[start : start + len(envs)], seed, first + start, progress)
     return episodes
 
 
 class _Row:
-    """An episode in flight."""
+    """An episode in flight, in the environment of the same index."""
 
-    def __init__(
-        self, env: gymnasium.Env[str, str], task: Task, policy: ConstrainedPolicy, number: int
-    ) -> None:
-        self.number = number
-        options = None if task.task_id is None else {"task_id": task.task_id}
-        self.env = env
-        self.observation, self.info = env.reset(seed=task.seed, options=options)
-        self.episode = Episode(task.group, self.info.get("task_id", ""))
-        self.new = policy.format.opening(self.info.get("goal", ""), self.observation)
-        self.episode.tokens.ids += self.new
+    def __init__(self, index: int, number: int, task: Task, policy: ModelPolicy) -> None:
+        self.index, self.number = index, number
+        self.episode = Episode(task.group, task.task_id or "")
+        self.transcript = policy.transcript()
+        self.observation = ""
+        self.info: dict[str, Any] = {}
         self.done = False
 
 
@@ -147,74 +163,93 @@ class _Wave:
 
     def __init__(
         self,
-        envs: Sequence[gymnasium.Env[str, str]],
-        tasks: Sequence[Task],
-        policy: ConstrainedPolicy,
-        seed: Sequence[int],
-        run_id: str,
-        split: str,
-        label: str,
+        envs: MutableSequence[gymnasium.Env[str, str]],
+        policy: ModelPolicy,
+        labels: tuple[str, str, str],
         max_tokens: int | None,
-        first: int,
+        timeout: float,
     ) -> None:
-        self._policy, self._max_tokens = policy, max_tokens
-        self._labels: dict[str, Any] = {"run_id": run_id, "split": split, "policy": label}
-        self._rows = [
-            _Row(env, task, policy, first + i) for i, (env, task) in enumerate(zip(envs, tasks, strict=False))
-        ]
-        self._session = policy.begin([np.random.default_rng([*seed, row.number]) for row in self._rows])
+        self._envs, self._policy = envs, policy
+        self._max_tokens, self._timeout = max_tokens, timeout
+        self._labels: dict[str, Any] = dict(zip(("run_id", "split", "policy"), labels, strict=True))
 
-    def play(self, progress: Progress | None) -> list[Episode]:
-        live = list(self._rows)
+    def play(
+        self, tasks: Sequence[Task], seed: Sequence[int], first: int, progress: Progress | None
+    ) -> list[Episode]:
+        rows = [_Row(i, first + i, task, self._policy) for i, task in enumerate(tasks)]
+        for row, task in zip(rows, tasks, strict=True):
+            self._reset(row, task, seed)
+        if progress is not None and any(row.done for row in rows):
+            progress(sum(row.done for row in rows), 0)
+        live = [row for row in rows if not row.done]
+        session = self._policy.begin([np.random.default_rng([*seed, row.number]) for row in live])
         while live:
-            choices = self._session.choose(
-                [row.new for row in live],
-                [None if row.done else row.info.get("admissible_actions", ()) for row in live],
+            choices = session.choose(
+                [row.transcript.prompt for row in live],
+                [None if row.done else self._policy.menu.offer(row.info) for row in live],
             )
             ended = steps = 0
             for row, choice in zip(live, choices, strict=True):
-                if choice is not None:
+                if choice is None:
+                    continue
+                if isinstance(choice, Fault):
+                    row.episode.fault, row.done = choice.reason, True
+                else:
                     self._step(row, choice)
                     steps += 1
-                    ended += row.done
+                ended += row.done
             if progress is not None:
                 progress(ended, steps)
             alive = [i for i, row in enumerate(live) if not row.done]
             if not alive or len(alive) <= (1 - self.COMPACT) * len(live):
-                self._session.keep(alive)
+                session.keep(alive)
                 live = [live[i] for i in alive]
-        return [row.episode for row in self._rows]
+        for row in rows:
+            row.episode.sequences = row.transcript.sequences
+        return [row.episode for row in rows]
 
-    def _step(self, row: _Row, choice: Any) -> None:
-        episode, before, info = row.episode, row.observation, row.info
-        step = len(episode.transitions)
-        row.observation, reward, terminated, truncated, row.info = row.env.step(choice.text)
-        after = row.info
-        start = len(episode.tokens.ids)
-        episode.tokens.decisions += [
-            Decision(start + d.position, step, d.allowed, d.logprob) for d in choice.decisions
-        ]
-        row.new = self._policy.format.append(
-            episode.tokens, choice.ids, row.observation, after.get("goal", "")
-        )
-        too_long = self._max_tokens is not None and len(episode.tokens.ids) >= self._max_tokens
-        row.done = terminated or truncated or too_long
+    def _reset(self, row: _Row, task: Task, seed: Sequence[int]) -> None:
+        options = None if task.task_id is None else {"task_id": task.task_id}
+        # one for a group: its episodes begin alike
+        own = int(np.random.SeedSequence([*seed, 0, task.group]).generate_state(1)[0])
+        env_seed = own if task.seed is None else task.seed
+        begun = safe_reset(self._envs[row.index], env_seed, options, self._timeout)
+        if isinstance(begun, Fault):
+            self._fail(row, begun)
+            return
+        row.observation, row.info = begun
+        row.episode.task_id = row.info.get("task_id", "")
+        offer = self._policy.menu.offer(row.info)
+        row.transcript.begin(row.info.get("goal", ""), row.observation, offer)
+        if row.info.get("fault") is not None:
+            row.episode.fault, row.done = str(row.info["fault"]), True
+
+    def _step(self, row: _Row, choice: Choice) -> None:
+        env, episode = self._envs[row.index], row.episode
+        outcome = safe_step(env, choice.text, self._timeout)
+        if isinstance(outcome, Fault):
+            # the row that is recorded: nothing came back
+            self._fail(row, outcome)
+            outcome = ("", 0.0, False, True, {**row.info, "action_status": None, "fault": outcome.reason})
+        observation, reward, terminated, truncated, after = outcome
+        row.transcript.turn(choice, observation, after.get("goal", ""), self._policy.menu.offer(after))
+        too_long = self._max_tokens is not None and len(row.transcript.prompt) >= self._max_tokens
+        row.done = row.done or terminated or truncated or too_long
         episode.fault = after.get("fault")
         episode.transitions.append(
             describe_step(
-                row.env,
-                before,
-                info,
+                env,
+                row.observation,
+                row.info,
                 choice.text,
-                (
-                    row.observation,
-                    float(reward),
-                    terminated,
-                    truncated or (too_long and not terminated),
-                    after,
-                ),
-                step=step,
+                (observation, reward, terminated, truncated or (too_long and not terminated), after),
+                step=len(episode.transitions),
                 episode_id=f"{self._labels['run_id']}/{row.number}",
                 **self._labels,
             )
         )
+        row.observation, row.info = observation, after
+
+    def _fail(self, row: _Row, fault: Fault) -> None:
+        row.episode.fault, row.done = fault.reason, True
+        self._envs[row.index] = renewed(self._envs[row.index], self._timeout)

@@ -1,5 +1,6 @@
 """What an update learns from: episodes with the advantage of each step, made from a rollout."""
 
+import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,11 +12,13 @@ from envrl.agents.advantages import EpisodeBatch, value_targets
 from envrl.agents.algorithms import ALGORITHMS
 from envrl.agents.config import TrainConfig
 from envrl.agents.critic import state_values
-from envrl.agents.heads import Heads
+from envrl.agents.heads import Heads, ValueHead
 from envrl.agents.models import LanguageModel
 from envrl.agents.objectives import step_weights
-from envrl.agents.prompts import EpisodeFormat, TokenSequence
+from envrl.agents.policies.model_policy import ModelPolicy
+from envrl.agents.prompts import TokenSequence
 from envrl.agents.rollout import Episode
+from envrl.agents.transcripts import transcribe
 from envrl.wrappers.transition import Transition
 
 
@@ -54,9 +57,18 @@ class Recorded:
     factor: float = 1.0
 
 
-def recorded_samples(episodes: Iterable[Sequence[Transition]], format: EpisodeFormat) -> list[Recorded]:
-    """Recorded episodes in tokens."""
-    return [Recorded(rows, format.sequence(rows), step_weights(rows)) for rows in episodes]
+def recorded_rows(
+    transitions: Sequence[Transition], policy: ModelPolicy, decisions: bool = False
+) -> list[Recorded]:
+    """A recorded episode as training rows; with the decisions that the policy would have taken, if asked for."""
+    rows = transcribe(policy.transcript(), transitions, policy.menu, policy if decisions else None)
+    weights = iter(step_weights(transitions))
+    return [Recorded(steps, tokens, list(itertools.islice(weights, len(steps)))) for steps, tokens in rows]
+
+
+def recorded_samples(episodes: Iterable[Sequence[Transition]], policy: ModelPolicy) -> list[Recorded]:
+    """Recorded episodes as training rows without decisions."""
+    return [row for transitions in episodes for row in recorded_rows(transitions, policy)]
 
 
 def make_samples(
@@ -79,23 +91,39 @@ def make_samples(
     values: list[np.ndarray] = []
     if heads.value is not None:
         ended = [not (config.bootstrap and e.transitions[-1].truncated) for e in sound]
-        values = state_values(lm, heads.value, [e.tokens for e in sound], ended, config.batch_tokens)
+        values = _episode_values(lm, heads.value, sound, ended, config.batch_tokens)
     batch = EpisodeBatch(rewards, [e.group for e in sound], anchors, values)
     advantages = recipe.advantages(batch, config.advantage)
     targets = value_targets(batch, config.advantage) if values else []
     factors = _return_factors(sound) if config.aux_by_return else [1.0] * len(sound)
-    return [
-        Sample(
-            e.transitions,
-            e.tokens,
-            step_weights(e.transitions),
-            advantages[i],
-            values[i][:-1] if values else None,
-            targets[i] if values else None,
-            factors[i],
-        )
-        for i, e in enumerate(sound)
-    ]
+    samples = []
+    for i, episode in enumerate(sound):
+        weights, start = step_weights(episode.transitions), 0
+        for tokens in episode.sequences:
+            at = slice(start, start + len(tokens.actions))
+            start = at.stop
+            samples.append(
+                Sample(
+                    episode.transitions[at],
+                    tokens,
+                    weights[at],
+                    advantages[i][at],
+                    values[i][:-1][at] if values else None,
+                    targets[i][at] if values else None,
+                    factors[i],
+                )
+            )
+    return samples
+
+
+def _episode_values(
+    lm: LanguageModel, head: ValueHead, episodes: Sequence[Episode], ended: Sequence[bool], batch_tokens: int
+) -> list[np.ndarray]:
+    """`state_values` of each episode, of whose rows each may hold some of its steps."""
+    last = [s is e.sequences[-1] and over for e, over in zip(episodes, ended, strict=True) for s in e.sequences]
+    rows = iter(state_values(lm, head, [s for e in episodes for s in e.sequences], last, batch_tokens))
+    found = [list(itertools.islice(rows, len(e.sequences))) for e in episodes]
+    return [np.concatenate([*(v[:-1] for v in parts), parts[-1][-1:]]) for parts in found]
 
 
 def step_rewards(transitions: Sequence[Transition], config: TrainConfig) -> list[float]:

@@ -35,10 +35,10 @@ from envrl.agents.metrics import MetricsFile
 from envrl.agents.models import LanguageModel, build_tiny, load_model
 from envrl.agents.objectives import coefficient
 from envrl.agents.optimizers import Optimizers
-from envrl.agents.policies.constrained import ConstrainedPolicy
+from envrl.agents.policies.model_policy import ModelPolicy
 from envrl.agents.policies.scripted import ImitablePolicy, Policy, RandomPolicy
+from envrl.agents.policies.settings import PolicySettings, make_format, make_policy
 from envrl.agents.policy_gradient import Learner
-from envrl.agents.prompts import ActionMenu, EpisodeFormat
 from envrl.agents.rollout import Episode, Task, rollout
 from envrl.agents.samples import Recorded, make_samples, recorded_samples
 from envrl.agents.tasks import evaluation_tasks, make_envs, task_ids, training_tasks
@@ -106,8 +106,8 @@ class Trainer:
         self.reference: LanguageModel | None = None
         self.lm = self._model(resumed)
         self.heads = self._heads(resumed)
-        self.format = EpisodeFormat(self.lm)
-        self.menu = ActionMenu(config.exclude_actions)
+        self.settings = PolicySettings.of(config)
+        self.format = make_format(self.lm, self.settings)
         self.optimizers = self._optimizers()
         if resumed is not None:
             checkpoint.load_optimizers(resumed, self.optimizers)
@@ -137,7 +137,7 @@ class Trainer:
         episodes = list(iter_episodes(self._demonstrations()))
         if self.state["update"] == 0:
             self.state["env_steps"] = sum(map(len, episodes))
-        data = demonstrations(episodes, self.format, self.menu)
+        data = demonstrations(episodes, self._policy(config.temperature))
         stage = Imitation(self.lm, self.heads, self.optimizers, data, self.format, config)
         recent: list[dict[str, float]] = []
         with self.display.stage("Imitation", config.sft_updates, self.state["update"]) as bar:
@@ -154,7 +154,7 @@ class Trainer:
         if config.kl and self.reference is None:
             self.reference = self._frozen_copy()
         recorded = self._recorded()
-        policy = ConstrainedPolicy(self.lm, self.format, self.menu, config.temperature)
+        policy = self._policy(config.temperature)
         learner = Learner(self.lm, self.reference, self.heads, self.optimizers, self.format, config)
         with (
             ShardWriter(self.folder / "transitions") as writer,
@@ -198,7 +198,7 @@ class Trainer:
                 bar.advance()
                 self._pause(every=config.checkpoint_every, before=writer.flush)
 
-    def _collect(self, policy: ConstrainedPolicy, index: int) -> tuple[list[Episode], list[Episode]]:
+    def _collect(self, policy: ModelPolicy, index: int) -> tuple[list[Episode], list[Episode]]:
         """The episodes of an update: (those to learn from, all that were played)."""
         config = self.config
 
@@ -240,7 +240,7 @@ class Trainer:
         config = self.config
         envs = make_envs(config.env, min(128, config.eval_episodes), config.eval_split, config.env_kwargs)
         tasks = evaluation_tasks(task_ids(envs[0]), config.eval_episodes)
-        policy = ConstrainedPolicy(self.lm, self.format, self.menu, config.eval_temperature)
+        policy = self._policy(config.eval_temperature)
         with self.display.stage(title, len(tasks)) as bar:
             return evaluate_policy(policy, envs, tasks, self._seed(_EVALUATION), _episodes_to(bar))
 
@@ -356,7 +356,10 @@ class Trainer:
     def _recorded(self) -> list[Recorded]:
         if self.config.transitions is None:
             return []
-        return recorded_samples(iter_episodes(self.config.transitions), self.format)
+        return recorded_samples(iter_episodes(self.config.transitions), self._policy(self.config.temperature))
+
+    def _policy(self, temperature: float) -> ModelPolicy:
+        return make_policy(self.lm, self.format, self.settings, temperature)
 
     def _frozen_copy(self) -> LanguageModel:
         model = copy.deepcopy(self.lm.model).requires_grad_(False).eval()

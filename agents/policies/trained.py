@@ -8,8 +8,8 @@ import numpy as np
 
 from envrl.agents.checkpoint import model_folder, run_settings
 from envrl.agents.models import load_model
-from envrl.agents.policies.constrained import ConstrainedPolicy
-from envrl.agents.prompts import ActionMenu, EpisodeFormat
+from envrl.agents.policies.settings import PolicySettings, make_format, make_policy
+from envrl.agents.transcripts import Choice
 
 
 class TrainedPolicy:
@@ -25,23 +25,23 @@ class TrainedPolicy:
 
     def __init__(self, path: Path, temperature: float = 0.4) -> None:
         lm = load_model(str(model_folder(path)))
-        menu = ActionMenu(tuple(run_settings(path).get("exclude_actions", ())))
         lm.model.eval()
-        self._policy = ConstrainedPolicy(lm, EpisodeFormat(lm), menu, temperature)
+        settings = PolicySettings.of(run_settings(path))
+        self._policy = make_policy(lm, make_format(lm, settings), settings, temperature)
 
     def begin(self, env: gymnasium.Env[str, str], rng: np.random.Generator) -> None:
         """Take up the episode."""
-        self._session = self._policy.begin([rng])
-        self._opened = False
+        self._session, self._transcript = self._policy.begin([rng]), self._policy.transcript()
+        self._choice: Choice | None = None
 
     def act(self, observation: str, info: dict[str, Any]) -> str:
         """The next action."""
-        format, goal = self._policy.format, info.get("goal", "")
-        if self._opened:
-            new = [*format.observation(observation), *format.cue(goal)]
+        goal, offer = info.get("goal", ""), self._policy.menu.offer(info)
+        if self._choice is None:
+            self._transcript.begin(goal, observation, offer)
         else:
-            new = format.opening(goal, observation)
-        self._opened = True
-        (choice,) = self._session.choose([new], [info["admissible_actions"]])
-        assert choice is not None  # the row acts
+            self._transcript.turn(self._choice, observation, goal, offer)
+        (choice,) = self._session.choose([self._transcript.prompt], [offer])
+        assert isinstance(choice, Choice)  # a local policy has no faults
+        self._choice = choice
         return choice.text

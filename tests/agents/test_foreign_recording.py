@@ -12,7 +12,7 @@ from small_run import SMALL
 from envrl.agents.batches import pad
 from envrl.agents.models import TinyConfig, build_tiny
 from envrl.agents.objectives import inverse_dynamics_rows, state_prediction_row, weighted_cross_entropy
-from envrl.agents.prompts import EpisodeFormat
+from envrl.agents.tagged_format import TaggedFormat
 from envrl.agents.trainer import train
 from envrl.agents.update import Recorded
 from envrl.wrappers.record import RecordTransitions
@@ -56,7 +56,7 @@ def losses(lm, format, episodes):
 def test_both_objectives_learn_the_dynamics_of_a_foreign_environment(recording):
     texts = [t for r in read_transitions(recording) for t in (r.observation, r.action, r.next_observation)]
     lm = build_tiny(texts, TinyConfig(hidden_size=32, layers=2, intermediate_size=64), seed=0)
-    format = EpisodeFormat(lm)
+    format = TaggedFormat(lm)
     episodes = [Recorded(rows, format.sequence(rows)) for rows in iter_episodes(recording)]
     assert len(episodes) == 24
     optimizer = torch.optim.AdamW(lm.model.parameters(), lr=5e-3)

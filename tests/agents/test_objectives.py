@@ -16,7 +16,7 @@ from envrl.agents.objectives import (
     step_weights,
     weighted_cross_entropy,
 )
-from envrl.agents.prompts import EpisodeFormat
+from envrl.agents.tagged_format import TaggedFormat
 
 
 def test_schedules_by_hand():
@@ -67,7 +67,7 @@ def test_step_weights(expert_episodes):
 
 
 def test_state_prediction_targets_are_the_raw_next_observations(lm, expert_episodes):
-    format = EpisodeFormat(lm)
+    format = TaggedFormat(lm)
     for transitions in expert_episodes:
         row = state_prediction_row(format.sequence(transitions), transitions)
         targets = [i for i, w in zip(row.ids, row.weights, strict=True) if w]
@@ -76,12 +76,12 @@ def test_state_prediction_targets_are_the_raw_next_observations(lm, expert_episo
 
 def test_long_targets_are_cut(lm, expert_episodes):
     long = replace(expert_episodes[0][0], next_observation="a mug 1, " * 300)
-    row = state_prediction_row(EpisodeFormat(lm).sequence([long]), [long])
+    row = state_prediction_row(TaggedFormat(lm).sequence([long]), [long])
     assert sum(w > 0 for w in row.weights) == MAX_TARGET_TOKENS
 
 
 def test_shuffled_targets_keep_the_distribution_and_lose_the_relation(lm, expert_episodes):
-    format = EpisodeFormat(lm)
+    format = TaggedFormat(lm)
     sequences = [format.sequence(t) for t in expert_episodes]
     rows = shuffled_state_prediction_rows(sequences, expert_episodes, np.random.default_rng(0))
     true = [state_prediction_row(s, t) for s, t in zip(sequences, expert_episodes, strict=True)]
@@ -94,7 +94,7 @@ def test_shuffled_targets_keep_the_distribution_and_lose_the_relation(lm, expert
 
 
 def test_inverse_dynamics_rows_ask_for_the_action(lm, expert_episodes):
-    format = EpisodeFormat(lm)
+    format = TaggedFormat(lm)
     rows = inverse_dynamics_rows(format, expert_episodes, 40, np.random.default_rng(0))
     steps = {(t.observation, t.action, t.next_observation) for e in expert_episodes for t in e}
     assert len(rows) == 40
@@ -107,7 +107,7 @@ def test_inverse_dynamics_rows_ask_for_the_action(lm, expert_episodes):
 
 
 def test_shuffled_inverse_dynamics_breaks_the_relation(lm, expert_episodes):
-    format = EpisodeFormat(lm)
+    format = TaggedFormat(lm)
     steps = {(t.observation, t.action, t.next_observation) for e in expert_episodes for t in e}
     rows = inverse_dynamics_rows(format, expert_episodes, 60, np.random.default_rng(0), "shuffled")
     kept = 0

@@ -1,56 +1,37 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
-from envrl.agents.policies.constrained import (
-    ConstrainedPolicy,
-    decision_logprobs,
-    inverse_cdf,
-    masked_log_softmax,
-)
-from envrl.agents.prompts import ActionMenu, EpisodeFormat, free_tokens
+from envrl.agents.policies.constrained import ConstrainedPolicy
+from envrl.agents.policies.distributions import decision_logprobs, inverse_cdf, masked_log_softmax
+from envrl.agents.prompts import ActionMenu, Excluded, Offer
 from envrl.agents.rollout import Task, rollout
 from envrl.agents.scoring import packed_logprobs
+from envrl.agents.tagged_format import TaggedFormat
 from envrl.agents.tasks import make_envs
+from envrl.agents.transcripts import transcribe
 
 
 def test_masked_log_softmax_by_hand():
     logits = torch.tensor([[0.0, 0.0, 100.0], [0.0, 0.0, 0.0]])
     probabilities = masked_log_softmax(logits, [(0, 1), None]).exp()
     torch.testing.assert_close(probabilities, torch.tensor([[0.5, 0.5, 0.0], [1 / 3] * 3]))
-
-
-def test_free_tokens_by_hand():
-    candidates = [(1, 2, 3, 9), (1, 2, 4, 9), (1, 5, 9), (6, 9)]
-    assert free_tokens((1, 2, 4, 9), candidates) == [(0, (1, 6)), (1, (2, 5)), (2, (3, 4))]
-    assert free_tokens((6, 9), candidates) == [(0, (1, 6))]
-    assert free_tokens((7, 9), candidates) == []
-    assert free_tokens((6, 9), [(6, 9)]) == []
-
-
-@given(st.sets(st.lists(st.integers(1, 4), min_size=1, max_size=5).map(lambda x: (*x, 0)), min_size=1))
-def test_free_tokens_identify_the_action(candidates):
-    for chosen in candidates:
-        left = set(candidates)
-        for offset, allowed in free_tokens(chosen, sorted(candidates)):
-            assert chosen[offset] in allowed
-            assert len(allowed) > 1
-            left = {c for c in left if c[:offset] == chosen[:offset] and c[offset] == chosen[offset]}
-        assert chosen in left
-        assert len({c for c in left if c == chosen}) == len(left)
+    left = masked_log_softmax(logits, [Excluded((2,)), Excluded((0,))]).exp()
+    torch.testing.assert_close(left, torch.tensor([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]]))
 
 
 def test_menu_never_leaves_nothing():
     menu = ActionMenu(("help", "look"))
     assert menu.choices(("go", "help", "look")) == ["go"]
     assert menu.choices(("help", "look")) == ["help", "look"]
+    assert menu.offer({"admissible_actions": ("help",), "action_templates": ("search[<q>]",)}) == Offer(
+        (), ("search[<q>]",)
+    )
 
 
 def play(lm, temperature=1.0, seed=0, episodes=4):
     envs = make_envs("EnvRL/ALFWorld-v0", 3, "train", {})
-    policy = ConstrainedPolicy(lm, EpisodeFormat(lm), ActionMenu(("help",)), temperature)
+    policy = ConstrainedPolicy(lm, TaggedFormat(lm), ActionMenu(("help",)), temperature)
     tasks = [Task(f"procedural/pick_and_place_simple/{i}", i) for i in range(episodes)]
     return policy, rollout(envs, tasks, policy, (seed,), max_tokens=700)
 
@@ -70,7 +51,7 @@ def test_rollout_tokens_are_those_of_the_recorded_text(lm):
     """Text -> tokens of the recording gives the ids and masks that the rollout trained on."""
     policy, episodes = play(lm)
     for episode in episodes:
-        again = policy.format.sequence(episode.transitions, policy.menu)
+        ((_, again),) = transcribe(policy.transcript(), episode.transitions, policy.menu, policy)
         assert again.ids == episode.tokens.ids
         assert (again.actions, again.replies) == (episode.tokens.actions, episode.tokens.replies)
         assert [d[:3] for d in again.decisions] == [d[:3] for d in episode.tokens.decisions]
@@ -119,12 +100,12 @@ def test_greedy_takes_the_most_probable_token(lm):
         assert decision.allowed[int(scores.argmax())] == tokens.ids[decision.position]
 
 
-def test_no_admissible_action_is_an_error(lm):
-    session = ConstrainedPolicy(lm, EpisodeFormat(lm)).begin([np.random.default_rng(0)])
-    with pytest.raises(ValueError, match="no admissible action"):
-        session.choose([[1]], [()])
+def test_no_action_at_all_is_an_error(lm):
+    session = ConstrainedPolicy(lm, TaggedFormat(lm)).begin([np.random.default_rng(0)])
+    with pytest.raises(ValueError, match="offered no action"):
+        session.choose([[1]], [Offer()])
 
 
 def test_negative_temperature_is_refused(lm):
     with pytest.raises(ValueError, match="temperature"):
-        ConstrainedPolicy(lm, EpisodeFormat(lm), temperature=-1)
+        ConstrainedPolicy(lm, TaggedFormat(lm), temperature=-1)
