@@ -14,6 +14,7 @@ from envrl.envs.envfactory.factory.refine import Policy, Refiner, signature
 from envrl.envs.envfactory.factory.sample import Sampler
 from envrl.envs.envfactory.factory.synthesize import Draft, Reword, synthesize
 from envrl.envs.envfactory.factory.verify import Report, verify
+from envrl.envs.envfactory.generators import generate, is_document
 from envrl.envs.envfactory.sources import ToolkitSource, fingerprint_of, open_source
 from envrl.envs.envfactory.task import Task, write_folder
 from envrl.envs.errors import EnvRLError
@@ -73,7 +74,7 @@ def split_states(
 
 
 def adopt(spec: str, folder: Path) -> str:
-    """Make a task folder hold its own copy of the source, where the source is a file.
+    """Make a task folder hold its own copy of the source, where the source is a file; of a document, a toolkit.
 
     Args:
         spec: of the source, relative to the working directory.
@@ -82,6 +83,8 @@ def adopt(spec: str, folder: Path) -> str:
     Returns:
         The spec for use in that folder.
     """
+    if is_document(Path(spec)):
+        return generate(Path(spec), folder)
     path, colon, name = spec.rpartition(":")
     if not path.endswith(".py"):
         path, colon, name = spec, "", ""
