@@ -46,7 +46,7 @@ class TrainConfig:
     """Expert episodes for the supervised stage; 0 leaves the stage out."""
     demonstrations: Path | None = None
     """Recorded episodes to imitate (`envrl record --policy imitable`) instead of playing the expert now."""
-    sft_updates: int = 450
+    sft_updates: int = 350
     """Updates of the supervised stage."""
     sft_batch_tokens: int = 4000
     """Tokens of a supervised batch."""
@@ -96,10 +96,12 @@ class TrainConfig:
     """Optimiser steps of an update."""
     batch_tokens: int = 8000
     """Tokens of a forward and backward pass."""
-    lr: float = 5e-4
+    lr: float = 3e-4
     """AdamW's learning rate in the reinforcement stage."""
     warmup: int = 4
-    """Updates over which the learning rate rises to ``lr``."""
+    """Updates over which the learning rate rises to ``lr``; from there it falls along a cosine."""
+    lr_floor: float = 0.1
+    """Share of ``lr`` that is left at the end of the reinforcement stage; 1 keeps it constant."""
     clip: float = 0.2
     """Range of the clipped surrogate, below 1 and above."""
     clip_high: float | None = None

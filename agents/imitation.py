@@ -12,7 +12,7 @@ from envrl.agents.config import TrainConfig
 from envrl.agents.heads import Heads
 from envrl.agents.models import LanguageModel
 from envrl.agents.objectives import ObjectiveRow
-from envrl.agents.optimizers import Optimizers
+from envrl.agents.optimizers import Optimizers, learning_rate_factor
 from envrl.agents.policies.distributions import policy_forward
 from envrl.agents.policies.model_policy import ModelPolicy
 from envrl.agents.prompts import EpisodeFormat
@@ -86,18 +86,12 @@ class Imitation:
                 metrics["loss/inverse_dynamics"] = float(total.detach()) / weight
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self._optimizers.parameters, config.max_grad_norm)
-        self._optimizers.step(self._factor(index))
+        self._optimizers.step(learning_rate_factor(index, config.sft_updates, self.WARMUP, self.FLOOR))
         return metrics
 
     def _forward(self, rows: Sequence[ObjectiveRow]) -> tuple[Tensor, float]:
         """Summed loss and weight of rows in a forward of their own."""
         return self._objectives.loss(self._lm.hidden(pad([r.ids for r in rows], self._lm.device)), rows)
-
-    def _factor(self, index: int) -> float:
-        """Linear warm-up, then a cosine from 1 to `FLOOR`."""
-        progress = index / self._config.sft_updates
-        decay = self.FLOOR + (1 - self.FLOOR) * 0.5 * (1 + np.cos(np.pi * progress))
-        return float(min(1.0, (index + 1) / self.WARMUP) * decay)
 
     def _batch(self, index: int) -> list[int]:
         # Epochs have different numbers of batches; a resumed run walks through them again, which is cheap.

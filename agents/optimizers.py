@@ -1,5 +1,6 @@
 """Optimisers: AdamW, or Muon on weight matrices with AdamW on the rest."""
 
+import math
 from collections.abc import Iterable, Sequence
 
 import torch
@@ -60,6 +61,19 @@ class Optimizers:
         """Take up a state from `state_dict`."""
         for optimizer, part in zip(self._optimizers, state, strict=True):
             optimizer.load_state_dict(part)
+
+
+def learning_rate_factor(index: int, updates: int, warmup: int, floor: float) -> float:
+    """Factor on the learning rate: linear warm-up times a cosine from 1 to ``floor``.
+
+    Args:
+        index: updates done before this one.
+        updates: of the stage.
+        warmup: updates until the factor of the warm-up is 1.
+        floor: what the cosine ends at.
+    """
+    decay = floor + (1 - floor) * 0.5 * (1 + math.cos(math.pi * index / updates))
+    return min(1.0, (index + 1) / max(warmup, 1)) * decay
 
 
 def take_gradients(parameters: Iterable[Tensor]) -> list[Tensor]:

@@ -34,7 +34,7 @@ from envrl.agents.imitation import Imitation, demonstrations
 from envrl.agents.metrics import MetricsFile
 from envrl.agents.models import LanguageModel, build_tiny, load_model
 from envrl.agents.objectives import coefficient
-from envrl.agents.optimizers import Optimizers
+from envrl.agents.optimizers import Optimizers, learning_rate_factor
 from envrl.agents.policies.model_policy import ModelPolicy
 from envrl.agents.policies.scripted import ImitablePolicy, Policy, RandomPolicy
 from envrl.agents.policies.settings import PolicySettings, make_format, make_policy
@@ -173,7 +173,7 @@ class Trainer:
                     aux_factor=factor if config.state_prediction or config.inverse_dynamics else 0.0,
                     recorded_share=config.transitions_share
                     * coefficient(config.transitions_schedule, progress),
-                    lr_factor=min(1.0, (index + 1) / config.warmup) if config.warmup else 1.0,
+                    lr_factor=learning_rate_factor(index, config.updates, config.warmup, config.lr_floor),
                     rng=self._rng(_UPDATE, index),
                 )
                 for episode in episodes:

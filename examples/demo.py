@@ -58,7 +58,7 @@ if __name__ == "__main__":
         help="state prediction and inverse dynamics, neither, or both with shuffled targets (placebo)",
     )
     parser.add_argument("--episodes", type=int, default=2000, help="expert episodes")
-    parser.add_argument("--sft-updates", type=int, default=450)
+    parser.add_argument("--sft-updates", type=int, default=350)
     parser.add_argument("--updates", type=int, default=40, help="of the reinforcement stage")
     parser.add_argument("--eval-episodes", type=int, default=300)
     chosen = parser.parse_args()
