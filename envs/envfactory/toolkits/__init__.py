@@ -21,3 +21,22 @@ BUILTIN: dict[str, str] = {
     "fleet": "envrl.envs.envfactory.toolkits.fleet:Fleet",
     "smart_home": "envrl.envs.envfactory.toolkits.smart_home:SmartHome",
 }
+
+#: name -> what field of life it is from
+DOMAINS: dict[str, str] = {
+    "bank": "banking",
+    "tickets": "help desk",
+    "files": "files",
+    "calendar": "calendar",
+    "mail": "mail",
+    "messaging": "messaging",
+    "shop": "shop orders",
+    "warehouse": "logistics",
+    "travel": "travel",
+    "crm": "sales",
+    "hr": "personnel",
+    "clinic": "health",
+    "library": "library",
+    "fleet": "transport",
+    "smart_home": "smart home",
+}
