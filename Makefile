@@ -80,6 +80,7 @@ parity: $(VENV)/.reference  ## play procedural games in the native and the origi
 bench: $(VENV)/.made  ## measure speed; prints JSON
 	@[ -e $(VENV)/.dev ] || [ -e $(VENV)/.reference ] || $(MAKE) $(VENV)/.dev
 	$(BIN)/python benchmarks/alfworld.py
+	$(BIN)/python benchmarks/webshop.py
 
 data-packages: $(VENV)/.data-packages $(VENV)/.mcp-servers  ## packages that carry a small model, a benchmark or an MCP server
 
