@@ -47,6 +47,17 @@ class Catalog:
     #: field -> all records that have it, found out when first needed
     records: dict[str, list[Mapping[str, Any]]] = field(default_factory=dict)
 
+    def everything(self, name: str) -> list[Mapping[str, Any]]:
+        """All records that can be read and have a field of this name."""
+        if name not in self.records:
+            seen: dict[str, Mapping[str, Any]] = {}
+            for finds in self.finds.values():
+                for find in finds:
+                    if find.record is not None and name in find.record:
+                        seen.setdefault(repr(find.record), find.record)
+            self.records[name] = list(seen.values())
+        return self.records[name]
+
 
 @dataclass
 class Stock:

@@ -126,7 +126,7 @@ class Proposer:
         for name, value in proposal.arguments.items():
             origin = proposal.origins[name]
             near = origin.rpartition("_")[2] == normal(name).rpartition("_")[2]
-            free = _is_text(name) or self._learned[tool, name].get(_MADE, 1.0) > 1.0
+            free = is_text(name) or self._learned[tool, name].get(_MADE, 1.0) > 1.0
             if isinstance(value, str) and free and origin != _MADE and not near:
                 return False
         return True
@@ -185,7 +185,7 @@ class Proposer:
             return _MADE
         learned, wanted = self._learned[tool, name], normal(name)
         last = wanted.rpartition("_")[2]
-        free = _is_text(name) or learned.get(_MADE, 1.0) > 1.0
+        free = is_text(name) or learned.get(_MADE, 1.0) > 1.0
         made = 12.0 if examples else 3.0 if free or kind != "string" else 1.0
         names, weights = [_MADE], [made * learned.get(_MADE, 1.0)]
         for pool in pools.names(kind):
@@ -253,7 +253,8 @@ def _fits(value: Any, kind: str) -> bool:
     )
 
 
-def _is_text(name: str) -> bool:
+def is_text(name: str) -> bool:
+    """Whether a name says that the value is free text, which people say word by word."""
     text = {
         "text",
         "body",

@@ -8,8 +8,7 @@ import numpy as np
 
 from envrl.envs.envfactory.conversation import mentions
 from envrl.envs.envfactory.factory.chain import Ask, Chain, ChainCall, Origin
-from envrl.envs.envfactory.factory.sample import blanks
-from envrl.envs.envfactory.factory.wording import bare, looks_like_id, normal, readable, words_of
+from envrl.envs.envfactory.factory.wording import bare, blanks, looks_like_id, normal, readable, words_of
 from envrl.envs.envfactory.schema import ToolSpec
 from envrl.envs.envfactory.sources import Source
 
@@ -82,10 +81,13 @@ class Phrasing:
         if origin.made:
             return f"the new {bare(origin.name or name)}"
         finder = self._chain.calls[origin.call]
-        noun = self._sources[call.toolkit].nouns.get(name, "")
+        nouns = self._sources[finder.toolkit].nouns
+        noun = nouns.get(origin.entity or name, "")
         used = blanks(noun)
-        if noun and not origin.entity and set(used) <= set(origin.clause):
+        if noun and set(used) <= set(origin.clause):
             text = noun.format(**{key: words_for(origin.clause[key]) for key in used})
+            if origin.entity:
+                text = f"the {bare(origin.name)} of {text}"
         else:
             text, used = f"the {bare(origin.name or name)}", []
             if origin.entity:

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from envrl.envs.envfactory.factory.arena import Arena, Catalog, Find, Stock
+from envrl.envs.envfactory.factory.borrow import Loan, borrow, entity_of
 from envrl.envs.envfactory.factory.chain import Ask, Chain, ChainCall, Origin
 from envrl.envs.envfactory.factory.clauses import find_clause, matching, picks_one
 from envrl.envs.envfactory.factory.leaves import leaves, readable_data, records
-from envrl.envs.envfactory.factory.wording import looks_like_id, normal, words_of
+from envrl.envs.envfactory.factory.wording import blanks, looks_like_id, normal, words_of
 from envrl.envs.envfactory.session import Session
 
 _GOALS = (0.45, 0.8, 1.0)  # cumulative: one, two or three goals
@@ -123,12 +124,15 @@ class _Draft:
         name, reads = self._arena.name_of(toolkit, tool), stock.source.tools[tool].effect == "read"
         for _ in range(_TRIES):
             arguments, origins = self._arguments(toolkit, tool, stock, catalog)
+            loans = borrow(self._arena, toolkit, tool, self._rng) if len(self._arena.stocks) > 1 else {}
+            arguments |= {key: loan.value for key, loan in loans.items() if key in arguments}
             before = self._arena.digest()
             result = self._arena.call(name, arguments)
             if result is not None and result.ok and (reads or self._arena.digest() != before):
                 break
         else:
             raise Rejected(f"no arguments found for {name}")
+        origins |= {key: self._lent(key, loan) for key, loan in loans.items() if key in arguments}
         origins |= self._hide(toolkit, tool, arguments, 0, skip=set(origins))
         data = readable_data(result.value)
         asks = self._asks(data, arguments, origins) if reads else ()
@@ -191,7 +195,8 @@ class _Draft:
             find, clause = found
             if len(self.calls) >= _MAX_CALLS:
                 break
-            entity = self._entity(toolkit, parameter, find)
+            nouns = self._arena.stocks[toolkit].source.nouns
+            entity = entity_of(find, parameter, nouns)
             origins[parameter] = Origin(self._look_up(toolkit, find, depth), find.name, clause, entity=entity)
         return origins
 
@@ -202,6 +207,12 @@ class _Draft:
         if isinstance(value, int):  # "order as many as the purchase of last week": only ids are worth finding
             return _HIDE_ID if words_of(parameter)[-1:] in _ID_WORDS else (0.0, 0.0)
         return _HIDE_ID if looks_like_id(value) and not _DATE.match(value) else _HIDE_NAME
+
+    def _lent(self, parameter: str, loan: Loan) -> Origin:
+        """The origin of a value from another toolkit; its lookup joins the chain."""
+        entity = entity_of(loan.find, parameter, self._arena.stocks[loan.toolkit].source.nouns)
+        call = self._look_up(loan.toolkit, loan.find, 0)
+        return Origin(call, loan.find.name, loan.clause, entity=entity)
 
     def _look_up(self, toolkit: str, find: Find, depth: int) -> int:
         """The index of the call that makes the reading; a new call unless there is one already."""
@@ -230,26 +241,18 @@ class _Draft:
             for find in catalog.finds.get((type(value), value), [])
             if (find.reading.tool, find.name) in edges and value not in find.reading.arguments.values()
         ]
-        noun = stock.source.nouns.get(parameter, "")
+        nouns = stock.source.nouns
         for index in self._rng.permutation(len(finds))[:_FINDS]:
             find = finds[int(index)]
             if find.record is None:
                 if sum(1 for _ in leaves(find.reading.value)) == 1:
                     return find, {}
                 continue
-            clause = find_clause(find.record, find.name, everything(catalog, find.name), blanks(noun))
+            noun = nouns.get(entity_of(find, parameter, nouns) or parameter, "")
+            clause = find_clause(find.record, find.name, catalog.everything(find.name), blanks(noun))
             if clause is not None:
                 return find, clause
         return None
-
-    def _entity(self, toolkit: str, parameter: str, find: Find) -> str:
-        """The field that names what the record of a find is about, "" if that is the thing found itself."""
-        nouns = self._arena.stocks[toolkit].source.nouns
-        record = find.record or {}
-        if set(blanks(nouns.get(parameter, ""))) <= set(record) and parameter in nouns:
-            return ""
-        others = (key for key in record if key in nouns and normal(key) != normal(find.name))
-        return next((key for key in others if set(blanks(nouns[key])) <= set(record)), "")
 
     def _asks(
         self, data: Any, arguments: Mapping[str, Any], origins: Mapping[str, Origin]
@@ -331,27 +334,6 @@ def _found_at(data: Any, origin: Origin, value: Any) -> bool:
         return bool(values) and all(found == value for found in values)
     beside = [leaf.record for leaf in leaves(data) if leaf.name == origin.name and leaf.record is not None]
     return picks_one(beside, origin.clause, origin.name, value)
-
-
-def everything(catalog: Catalog, name: str) -> list[Mapping[str, Any]]:
-    """All records that can be read in a state and have a field of this name."""
-    if name not in catalog.records:
-        seen: dict[str, Mapping[str, Any]] = {}
-        for finds in catalog.finds.values():
-            for find in finds:
-                if find.record is not None and name in find.record:
-                    seen.setdefault(repr(find.record), find.record)
-        catalog.records[name] = list(seen.values())
-    return catalog.records[name]
-
-
-def blanks(template: str) -> list[str]:
-    """The names between braces.
-
-    >>> blanks("the {kind} account of {owner}")
-    ['kind', 'owner']
-    """
-    return [part.split("}")[0] for part in template.split("{")[1:]]
 
 
 def _worth_telling(value: Any) -> bool:

@@ -76,3 +76,12 @@ def looks_like_id(value: object) -> bool:
     if not isinstance(value, str | int) or isinstance(value, bool) or _WHEN.match(text):
         return False
     return any(c.isdigit() for c in text) and not any(c.isspace() or c == "@" for c in text)
+
+
+def blanks(template: str) -> list[str]:
+    """The names between braces.
+
+    >>> blanks("the {kind} account of {owner}")
+    ['kind', 'owner']
+    """
+    return [part.split("}")[0] for part in template.split("{")[1:]]
