@@ -139,8 +139,7 @@ def spec_of(
         else:
             defaults[parameter.name] = parameter.default
         fields[parameter.name] = hint
-    checker = _checker(place, fields)
-    schema = _without_titles(checker.adapter.json_schema())
+    checker, schema = _checker(place, fields)
     for key, default in defaults.items():
         schema["properties"][key]["default"] = pydantic_core.to_jsonable_python(default)
     schema.setdefault("properties", {})
@@ -183,10 +182,9 @@ def read_docstring(text: str) -> tuple[str, dict[str, str]]:
 class _Checker:
     """Strict validation by pydantic, through JSON so that dates, enums and models are read as JSON says."""
 
-    __slots__ = ("_to_json", "_validate", "adapter")
+    __slots__ = ("_to_json", "_validate")
 
     def __init__(self, adapter: "pydantic.TypeAdapter[Any]") -> None:
-        self.adapter = adapter
         self._validate, self._to_json = adapter.validator.validate_json, pydantic_core.to_json
 
     def __call__(self, arguments: Mapping[str, Any]) -> tuple[dict[str, Any] | None, str]:
@@ -206,13 +204,14 @@ def complaint(error: pydantic.ValidationError) -> str:
     return "; ".join(lines[:_SHOWN_COMPLAINTS]) + (f"; and {more} more" if more > 0 else "")
 
 
-def _checker(place: str, fields: dict[str, Any]) -> _Checker:
+def _checker(place: str, fields: dict[str, Any]) -> tuple[_Checker, dict[str, Any]]:
     # A TypedDict and no model: parameters may then have any name, "json" or "copy" too.
     shape = typing_extensions.TypedDict("Arguments", fields, total=False)  # type: ignore[misc]
     config = pydantic.ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
     shape.__pydantic_config__ = config  # type: ignore[attr-defined]
     try:
-        return _Checker(pydantic.TypeAdapter(shape))
+        adapter: pydantic.TypeAdapter[Any] = pydantic.TypeAdapter(shape)
+        return _Checker(adapter), _without_titles(adapter.json_schema())
     except pydantic.errors.PydanticUserError as error:
         raise InvalidToolkit(f"{place}: no JSON schema for its parameters: {error.message}") from error
 

@@ -67,6 +67,8 @@ class Original:
         self.order_weights = {name: _weigh_order(name, order) for name, order in self.orders.items()}
         self.weight = sum(self.order_weights.values())
         self.weight += sum(_weigh(place, text) for place, text in self.texts.items())
+        #: what `Store.digest` begins with
+        self.weight %= _MODULUS
         #: characters of JSON
         self.size = sum(map(len, self.texts.values()))
 
@@ -77,6 +79,7 @@ class Store:
     Attributes:
         original: what it started as.
         root: the instance of the state model that the toolkit works on.
+        digest: 128 bits, equal for equal states (a table's order included), whichever way led there.
     """
 
     def __init__(self, original: Original) -> None:
@@ -94,15 +97,10 @@ class Store:
         self._texts: dict[Place, Text] = {}
         self._orders: dict[str, tuple[Any, ...]] = {}
         self._order_weights: dict[str, int] = {}
-        self._weight = original.weight
+        self.digest = original.weight
         self.root = shape.kind.model_construct()
         self.root.__dict__.update(self._tables)
         self.root.__dict__.update(self._values)
-
-    @property
-    def digest(self) -> int:
-        """128 bits, equal for equal states (a table's order included), whichever way led there."""
-        return self._weight % _MODULUS
 
     # ---- around a call ------------------------------------------------------------------------------------
 
@@ -232,14 +230,17 @@ class Store:
         if text == old:
             return
         # A model does not check what is assigned to it: an int may stand where the state says float. What
-        # is kept is what loading the state would give.
+        # is kept is what loading the state would give, or a loaded state could behave differently.
         proper = codec.parse(text)
         canonical = codec.text(proper)
         before.texts[place] = old
         if canonical != old:
             self._write(place, canonical)
-        if canonical != text:
-            self._set_live(place, canonical)
+        name, key = place
+        if name in self._tables:
+            self._tables[name].keep(key, proper)
+        else:
+            self.root.__dict__[name] = proper
 
     def _check_key(self, name: str, key: Any) -> None:
         codec = self.original.shape.keys[name]
@@ -275,9 +276,8 @@ class Store:
     def _write(self, place: Place, text: Text) -> None:
         """Keep a text, and the digest in step with it."""
         old = self._text(place)
-        self._weight += (0 if text is None else _weigh(place, text)) - (
-            0 if old is None else _weigh(place, old)
-        )
+        gained, lost = (0 if t is None else _weigh(place, t) for t in (text, old))
+        self.digest = (self.digest + gained - lost) % _MODULUS
         if text == self.original.texts.get(place):
             del self._texts[place]
         else:
@@ -285,13 +285,14 @@ class Store:
 
     def _write_order(self, name: str, order: tuple[Any, ...]) -> None:
         unmoved = self.original.order_weights[name]
-        self._weight -= self._order_weights.pop(name, unmoved)
+        lost = self._order_weights.pop(name, unmoved)
         if order == self.original.orders[name]:
             del self._orders[name]
-            self._weight += unmoved
+            gained = unmoved
         else:
-            self._orders[name], self._order_weights[name] = order, _weigh_order(name, order)
-            self._weight += self._order_weights[name]
+            gained = self._order_weights[name] = _weigh_order(name, order)
+            self._orders[name] = order
+        self.digest = (self.digest + gained - lost) % _MODULUS
 
     def _set_live(self, place: Place, text: Text) -> None:
         """Make the live object at a place what the text says."""

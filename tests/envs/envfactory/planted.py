@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pydantic
 
-from envrl.envs.envfactory import Toolkit, ToolError, tool
+from envrl.envs.envfactory import ToolError, Toolkit, tool
 
 
 class Item(pydantic.BaseModel):
@@ -24,9 +24,10 @@ class StockState(pydantic.BaseModel):
 
 def sampled(rng: np.random.Generator) -> StockState:
     labels = ["bolt", "cable", "drill", "fuse", "gasket", "hinge", "joint", "knob"]
-    numbers = rng.permutation(800) + 100
+    numbers = iter(rng.permutation(800) + 100)
     items = {
-        f"I{int(n)}": Item(label=label, count=int(rng.integers(15, 90))) for n, label in zip(numbers, labels)
+        f"I{int(n)}": Item(label=label, count=int(rng.integers(15, 90)))
+        for n, label in zip(numbers, labels, strict=False)
     }
     return StockState(items=items)
 
