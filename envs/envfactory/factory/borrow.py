@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from envrl.envs.envfactory.factory.arena import Arena, Catalog, Find
+from envrl.envs.envfactory.factory.arena import Arena, Catalog, Find, Stock
 from envrl.envs.envfactory.factory.arguments import is_text
 from envrl.envs.envfactory.factory.clauses import find_clause
 from envrl.envs.envfactory.factory.wording import blanks, normal
+from envrl.envs.envfactory.sources import Source
 
-_SHARE = 0.5  # of the arguments that can be filled from another toolkit
+_SHARE = 0.85  # of the arguments that can be filled from another toolkit
 _TRIES = 12
 
 
@@ -27,14 +28,53 @@ class Loan(NamedTuple):
     value: str
 
 
+def takes(source: Source, tool: str) -> list[str]:
+    """Arguments of a tool that take any value of a kind: no ids, which mean nothing elsewhere, and no free text."""
+    return [
+        parameter
+        for parameter, schema in source.tools[tool].parameters["properties"].items()
+        if schema.get("type") == "string"
+        and "enum" not in schema
+        and parameter not in source.nouns
+        and not is_text(parameter)
+    ]
+
+
+def borrowers(arena: Arena, toolkit: str) -> list[str]:
+    """Tools of a toolkit that another toolkit of the arena has values for."""
+    source = arena.stocks[toolkit].source
+    fields = {name for other in arena.stocks if other != toolkit for name in _lendable(arena.stocks[other])}
+    return [
+        tool
+        for tool in source.tools
+        if any(_same_kind(name, parameter) for name in fields for parameter in takes(source, tool))
+    ]
+
+
+def partners(stocks: Mapping[str, Stock]) -> dict[str, list[str]]:
+    """Toolkit -> those that have values for it, or that it has values for."""
+    wants = {
+        name: {parameter for tool in stock.source.tools for parameter in takes(stock.source, tool)}
+        for name, stock in stocks.items()
+    }
+    linked = {
+        (one, other)
+        for one in stocks
+        for other in stocks
+        if one != other and any(_same_kind(f, p) for f in _lendable(stocks[other]) for p in wants[one])
+    }
+    return {
+        name: [other for other in stocks if (name, other) in linked or (other, name) in linked]
+        for name in stocks
+    }
+
+
 def borrow(arena: Arena, toolkit: str, tool: str, rng: np.random.Generator) -> dict[str, Loan]:
     """Argument -> a value from another toolkit of the arena, for some arguments of a tool; mostly none."""
     others = [name for name in arena.stocks if name != toolkit]
-    source = arena.stocks[toolkit].source
     loans: dict[str, Loan] = {}
-    for parameter, schema in source.tools[tool].parameters["properties"].items():
-        own = parameter in source.nouns or is_text(parameter)  # ids mean nothing elsewhere, texts are quoted
-        if own or schema.get("type") != "string" or "enum" in schema or rng.random() >= _SHARE:
+    for parameter in takes(arena.stocks[toolkit].source, tool):
+        if rng.random() >= _SHARE:
             continue
         for other in (others[int(i)] for i in rng.permutation(len(others))):
             loan = _lend(arena, other, parameter, rng)
@@ -42,6 +82,17 @@ def borrow(arena: Arena, toolkit: str, tool: str, rng: np.random.Generator) -> d
                 loans[parameter] = loan
                 break
     return loans
+
+
+def _lendable(stock: Stock) -> set[str]:
+    """Fields of results that may fill an argument elsewhere."""
+    reads = {name for name, spec in stock.source.tools.items() if spec.effect == "read"}
+    nouns = stock.source.nouns
+    return {
+        output.name
+        for output in stock.graph.fields
+        if output.tool in reads and output.kind == "string" and output.name and output.name not in nouns
+    }
 
 
 def _lend(arena: Arena, other: str, parameter: str, rng: np.random.Generator) -> Loan | None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from envrl.envs.envfactory.factory.arena import Arena, Catalog, Find, Stock
-from envrl.envs.envfactory.factory.borrow import Loan, borrow, entity_of
+from envrl.envs.envfactory.factory.borrow import Loan, borrow, borrowers, entity_of, partners
 from envrl.envs.envfactory.factory.chain import Ask, Chain, ChainCall, Origin
 from envrl.envs.envfactory.factory.clauses import find_clause, matching, picks_one
 from envrl.envs.envfactory.factory.leaves import leaves, readable_data, records
@@ -23,6 +23,9 @@ from envrl.envs.envfactory.session import Session
 
 _GOALS = (0.45, 0.8, 1.0)  # cumulative: one, two or three goals
 _TOOLKITS = (0.6, 0.9, 1.0)  # cumulative, as far as there are so many
+#: share of chains over several toolkits whose toolkits have values for each other, and of their goals with a tool
+#: that may take one
+_LINKED, _BORROWING = 0.9, 0.75
 _WRITE = 0.65  # share of goals that change something
 #: probability that a value which can be found is not said: one that looks like an id, and one that people know;
 #: for arguments of a goal, and of a call that only finds something out
@@ -62,6 +65,7 @@ class Sampler:
     used: Counter[str] = field(default_factory=Counter)
     _seen: set[str] = field(default_factory=set)
     _sessions: dict[str, Session] = field(default_factory=dict)
+    _partners: dict[str, list[str]] = field(default_factory=dict)
 
     def sample(self) -> Chain | None:
         """The next chain, None for a draw that led to none."""
@@ -88,7 +92,7 @@ class Sampler:
     def _draw(self, seed: list[int], rng: np.random.Generator) -> Chain:
         goals = int(np.searchsorted(_GOALS, rng.random(), side="right")) + 1
         most = min(int(np.searchsorted(_TOOLKITS, rng.random(), side="right")) + 1, goals, len(self.stocks))
-        names = [list(self.stocks)[int(i)] for i in rng.permutation(len(self.stocks))[:most]]
+        names = self._toolkits(most, rng)
         states = {}
         for name in sorted(names):
             choice = self.allowed.get(name) or range(len(self.stocks[name].states))
@@ -100,6 +104,16 @@ class Sampler:
             raise Rejected("a toolkit is not used")
         calls = carry_out(self._arena(states), draft.calls)
         return Chain(seed, states, tuple(calls))
+
+    def _toolkits(self, count: int, rng: np.random.Generator) -> list[str]:
+        """Different toolkits, rather such that have values for each other."""
+        names = [list(self.stocks)[int(i)] for i in rng.permutation(len(self.stocks))]
+        if count > 1 and rng.random() < _LINKED:
+            if not self._partners:
+                self._partners.update(partners(self.stocks))
+            linked = [name for name in names if name in self._partners[names[0]]]
+            names = list(dict.fromkeys([names[0], *linked, *names]))
+        return names[:count]
 
     def _arena(self, states: dict[str, int]) -> Arena:
         for name in states:
@@ -149,6 +163,8 @@ class _Draft:
         """A tool, rather one that was seldom a goal so far."""
         tools = self._arena.stocks[toolkit].source.tools
         write = self._rng.random() < _WRITE
+        if len(self._arena.stocks) > 1 and self._rng.random() < _BORROWING:
+            tools = {name: tools[name] for name in borrowers(self._arena, toolkit)} or tools
         names = [n for n, spec in tools.items() if (spec.effect == "write") == write] or list(tools)
         weights = np.cumsum([1.0 / (1 + self._used[self._arena.name_of(toolkit, n)]) for n in names])
         return names[int(np.searchsorted(weights, self._rng.random() * weights[-1], side="right"))]

@@ -14,6 +14,7 @@ Title = Annotated[
     str,
     pydantic.Field(examples=["Book club", "Bike check", "Data workshop", "Farewell coffee", "Quarter close"]),
 ]
+Seats = Annotated[int, pydantic.Field(examples=[2, 4, 6, 8, 10])]
 Minutes = Annotated[int, pydantic.Field(examples=[5, 10, 15, 30, 60])]
 _TITLES = (
     "Budget round", "Design review", "Hiring talk", "Kick-off", "Lunch and learn", "Press call", "Retrospective",
@@ -160,16 +161,16 @@ class Calendar(Toolkit):
             raise ToolError(f"{email!r} is in no event")
         return sorted(found, key=lambda event: (event.date, event.start, event.event))
 
-    @tool(effect="read", phrases=("List the rooms with at least {seats} seats.",))
-    def list_rooms(self, seats: int) -> list[RoomView]:
+    @tool(effect="read", phrases=("List the rooms with at least {min_seats} seats.",))
+    def list_rooms(self, min_seats: Seats) -> list[RoomView]:
         """List the rooms that are large enough, the smallest first.
 
         Args:
-            seats: how many seats are needed, at least 1
+            min_seats: how many seats are needed, at least 1
         """
-        if seats < 1:
-            raise ToolError(f"expected at least 1 seat, got {seats}")
-        found = [RoomView(room=k, **r.__dict__) for k, r in self.state.rooms.items() if r.seats >= seats]
+        if min_seats < 1:
+            raise ToolError(f"expected at least 1 seat, got {min_seats}")
+        found = [RoomView(room=k, **r.__dict__) for k, r in self.state.rooms.items() if r.seats >= min_seats]
         return sorted(found, key=lambda room: (room.seats, room.room))
 
     @tool(effect="read", phrases=("List what takes place in {room} on {date}.",))

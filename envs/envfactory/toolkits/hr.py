@@ -169,20 +169,22 @@ class Hr(Toolkit):
                 return EmployeeView(employee=key, **employee.__dict__)
         raise ToolError(f"no employee is called {employee_name!r}")
 
-    @tool(effect="read", phrases=("List the employees in {department} who earn at least {salary} euros.",))
-    def list_employees(self, department: Department, salary: Salary) -> list[EmployeeView]:
+    @tool(
+        effect="read", phrases=("List the employees in {department} who earn at least {min_salary} euros.",)
+    )
+    def list_employees(self, department: Department, min_salary: Salary) -> list[EmployeeView]:
         """List the employees of a department who earn so much, the best paid first.
 
         Args:
             department: the department
-            salary: euros a year, 0 for everybody
+            min_salary: euros a year, 0 for everybody
         """
-        if salary < 0:
-            raise ToolError(f"a salary is at least 0, got {salary}")
+        if min_salary < 0:
+            raise ToolError(f"a salary is at least 0, got {min_salary}")
         found = [
             EmployeeView(employee=key, **employee.__dict__)
             for key, employee in self.state.employees.items()
-            if employee.department == department and employee.salary >= salary
+            if employee.department == department and employee.salary >= min_salary
         ]
         return sorted(found, key=lambda employee: (-employee.salary, employee.employee))
 
@@ -199,7 +201,7 @@ class Hr(Toolkit):
         ]
         return sorted(found, key=lambda leave: (leave.first_day, leave.leave))
 
-    @tool(effect="read", phrases=("Look up the opening for a {job_title}.",))
+    @tool(effect="read", phrases=("Look up the opening for {job_title}.",))
     def find_opening(self, job_title: str) -> OpeningView:
         """Find an opening by its title: department, salary and whether it is closed.
 
@@ -299,7 +301,7 @@ class Hr(Toolkit):
 
     @tool(
         effect="write",
-        phrases=("Open a place for a {job_title} in {department} at {salary} euros a year.",),
+        phrases=("Open a place as {job_title} in {department} at {salary} euros a year.",),
     )
     def create_opening(self, job_title: JobTitle, department: Department, salary: Salary) -> OpeningView:
         """Open a place to fill.

@@ -34,8 +34,8 @@ STEPS: list[Step] = [
     ("find_event", {"title": "Town"}, "no coming event"),
     ("list_events_of", {"email": BELA}, [{"event": "EV3"}, {"event": "EV1"}, {"event": "EV2"}]),
     ("list_events_of", {"email": "x@example.com"}, "in no event"),
-    ("list_rooms", {"seats": 2}, [{"room": "RM1"}, {"room": "RM2"}]),
-    ("list_rooms", {"seats": 0}, "at least 1 seat"),
+    ("list_rooms", {"min_seats": 2}, [{"room": "RM1"}, {"room": "RM2"}]),
+    ("list_rooms", {"min_seats": 0}, "at least 1 seat"),
     ("list_room_events", {"room": "RM2", "date": "2025-05-13"}, [{"event": "EV1"}]),
     ("list_room_events", {"room": "RM9", "date": "2025-05-13"}, "no room"),
     (

@@ -43,9 +43,9 @@ STATE = {
 STEPS: list[Step] = [
     ("find_employee", {"employee_name": "Ada Brandt"}, {"employee": "EM1", "leave_days": 12}),
     ("find_employee", {"employee_name": "Ada"}, "no employee"),
-    ("list_employees", {"department": "legal", "salary": 0}, [{"employee": "EM2"}, {"employee": "EM1"}]),
-    ("list_employees", {"department": "legal", "salary": 55_000}, [{"employee": "EM2"}]),
-    ("list_employees", {"department": "legal", "salary": -1}, "at least 0"),
+    ("list_employees", {"department": "legal", "min_salary": 0}, [{"employee": "EM2"}, {"employee": "EM1"}]),
+    ("list_employees", {"department": "legal", "min_salary": 55_000}, [{"employee": "EM2"}]),
+    ("list_employees", {"department": "legal", "min_salary": -1}, "at least 0"),
     ("list_leaves", {"employee": "EM1"}, [{"leave": "LV2"}, {"leave": "LV1"}]),
     ("list_leaves", {"employee": "EM9"}, "no employee"),
     ("find_opening", {"job_title": "Paralegal"}, {"opening": "OP1", "closed": False}),
