@@ -55,7 +55,7 @@ def read_document(path: Path) -> dict[str, Any]:
             document = yaml.safe_load(text)
     except ImportError as error:
         raise MissingExtra(
-            "an OpenAPI document in YAML needs PyYAML: pip install 'envrl[endpoints]', or give it as JSON"
+            "an OpenAPI document in YAML needs PyYAML: pip install 'envrl[openapi]', or give it as JSON"
         ) from error
     except Exception as error:
         raise InvalidData(

@@ -83,7 +83,7 @@ class McpSession:
         before = self.snapshot() if writes else None
         server, workdir = self._running
         answer = server.call(self._source.raw_name(name), workdir.to_real(arguments))
-        result = read_result(answer, workdir.to_alias)
+        result = read_result(answer, self._renamed)
         if result.ok and any(pattern.search(result.text) for pattern in self._source.failures):
             result = Result(f"Error: {result.text}", None, False)
         if before is not None:
@@ -162,6 +162,10 @@ class McpSession:
             raise SessionFault(f"the MCP server {self._spec.name!r} has ended; reset starts another")
         return self._server, self._workdir
 
+    def _renamed(self, value: Any) -> Any:
+        """A result as agents see it: the same in every process."""
+        return self._source.rewritten(self._running[1].to_alias(value))
+
     def _begin(self, calls: CallLog = ()) -> None:
         """The initial state, and the calls that lead on from it."""
         kind = self._spec.kind
@@ -177,7 +181,7 @@ class McpSession:
         for name, arguments in (*self._start.calls, *calls):
             server, workdir = self._running
             given = workdir.to_real(json.loads(arguments))
-            result = read_result(server.call(self._source.raw_name(name), given), workdir.to_alias)
+            result = read_result(server.call(self._source.raw_name(name), given), self._renamed)
             if not result.ok:
                 raise SessionFault(
                     f"the MCP server {self._spec.name!r} refused a call that it had taken: {result.text}"
@@ -186,10 +190,9 @@ class McpSession:
 
     def _load(self, data: Any) -> None:
         self._ensure()
-        server, workdir = self._running
-        result = read_result(
-            server.call(str(self._spec.load_tool), self._source.load_arguments(data)), workdir.to_alias
-        )
+        server, _ = self._running
+        answer = server.call(str(self._spec.load_tool), self._source.load_arguments(data))
+        result = read_result(answer, self._renamed)
         if not result.ok:
             raise SessionFault(f"the MCP server {self._spec.name!r} does not load a state: {result.text}")
 
@@ -216,7 +219,7 @@ class McpSession:
     def _read(self) -> Any:
         server, workdir = self._running
         if self._spec.kind == "saves":
-            result = read_result(server.call(str(self._spec.save_tool), {}), workdir.to_alias)
+            result = read_result(server.call(str(self._spec.save_tool), {}), self._renamed)
             if not result.ok:
                 raise SessionFault(
                     f"the MCP server {self._spec.name!r} does not save its state: {result.text}"
@@ -224,7 +227,7 @@ class McpSession:
             return self._source.without_volatile(result.value)
         data: dict[str, Any] = {"files": workdir.data()}
         for read in self._spec.reads:
-            result = read_result(server.call(read.tool, workdir.to_real(read.arguments)), workdir.to_alias)
+            result = read_result(server.call(read.tool, workdir.to_real(read.arguments)), self._renamed)
             value = result.value if result.ok else {"error": result.text}
             data.setdefault("reads", {})[read.label] = value
         return self._source.without_volatile(data)

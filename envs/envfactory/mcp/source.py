@@ -32,10 +32,15 @@ def open_mcp(spec: str, folder: Path | None = None) -> "McpSource":
         spec: path of the file. folder: what it is relative to.
 
     Raises:
-        DataNotFound: there is no such file. InvalidData: it describes no server.
+        DataNotFound: there is no such file, or it names what is not there. InvalidData: it describes no server.
     """
     path = Path(spec) if folder is None else folder / spec
-    return McpSource(spec, read_spec(path), path.resolve().parent)
+    description, here = read_spec(path), path.resolve().parent
+    for word in (description.command, *description.args):
+        beside = word.replace("{here}", str(here))
+        if word.startswith("{here}") and not Path(beside).exists():
+            raise DataNotFound(f"{path}: expected {beside}, which it names, found none")
+    return McpSource(spec, description, here)
 
 
 class McpSource:
@@ -51,7 +56,9 @@ class McpSource:
         self.spec, self.description, self._here = spec, description, here
         self.name, self.policy, self.nouns = description.name, description.policy, description.nouns
         self.unordered, self.ignored = description.unordered, description.ignored
+        self._states = self._read_states()
         self.failures = tuple(map(re.compile, description.failures))
+        self._rewrite = [(re.compile(pattern), text) for pattern, text in description.rewrite.items()]
         self._lock = threading.Lock()
         self._idle: list[tuple[float, Server]] = []
         self._loaded: dict[bytes, McpState] = {}
@@ -118,6 +125,18 @@ class McpSource:
         """Files as JSON data that `load` reads."""
         return {name: as_data(name, content) for name, content in files.items()}
 
+    def rewritten(self, value: Any) -> Any:
+        """A result with what differs each time replaced."""
+        if not self._rewrite:
+            return value
+        if isinstance(value, str):
+            for pattern, text in self._rewrite:
+                value = pattern.sub(text, value)
+            return value
+        if isinstance(value, dict):
+            return {key: self.rewritten(item) for key, item in value.items()}
+        return [self.rewritten(item) for item in value] if isinstance(value, list) else value
+
     def without_volatile(self, data: Any, path: str = "") -> Any:
         """A state without what the description says is no part of it."""
         if not self.description.volatile or not isinstance(data, dict):
@@ -137,8 +156,7 @@ class McpSource:
         for server in over:
             server.kill()
 
-    @cached_property
-    def _states(self) -> list[Any]:
+    def _read_states(self) -> list[Any]:
         description = self.description
         if isinstance(description.files, str):
             return [{"files": self.as_data(read_folder(self._here / description.files))}]

@@ -52,6 +52,8 @@ class McpSpec(pydantic.BaseModel):
         tools: agents get only these.
         effects: tool -> ``read`` or ``write``, where the server does not say or is wrong.
         failures: regular expressions; a result in which one of them is found is an error, whatever the server calls it.
+        rewrite: regular expression -> what stands in its place in every result, for what differs each time (names of
+            temporary files, times).
         examples: argument -> values that make sense for it, where the schema and the state do not show any.
         volatile: patterns (``files/*.log``, ``reads/now``) of what is no part of the state.
         root: what agents read and write in place of the directory's real path.
@@ -73,6 +75,7 @@ class McpSpec(pydantic.BaseModel):
     tools: tuple[str, ...] | None = None
     effects: dict[str, Effect] = {}
     failures: tuple[str, ...] = ()
+    rewrite: dict[str, str] = {}
     examples: dict[str, list[Any]] = {}
     volatile: tuple[str, ...] = ()
     root: str = "/workspace"
@@ -94,11 +97,11 @@ class McpSpec(pydantic.BaseModel):
             )
         if self.files is not None and self.states is not None:
             raise ValueError("`files` is one initial state, `states` are several; give one of the two")
-        for pattern in self.failures:
+        for pattern in (*self.failures, *self.rewrite):
             try:
                 re.compile(pattern)
             except re.error as error:
-                raise ValueError(f"failures: {pattern!r} is no regular expression: {error}") from error
+                raise ValueError(f"{pattern!r} is no regular expression: {error}") from error
         if not re.fullmatch(r"/\w[\w.-]*", self.root):
             raise ValueError(f"root is an absolute path of one name such as /workspace, got {self.root!r}")
         return self
