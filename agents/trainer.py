@@ -24,6 +24,7 @@ import torch
 
 from envrl.agents import checkpoint
 from envrl.agents.algorithms import ALGORITHMS
+from envrl.agents.annotate import annotate
 from envrl.agents.collect import collect
 from envrl.agents.config import TrainConfig
 from envrl.agents.demonstrate import record_demonstrations
@@ -166,9 +167,10 @@ class Trainer:
                 rolled_out = time.monotonic()
                 progress = index / config.updates
                 factor = coefficient(config.aux_schedule, progress)
+                samples = make_samples(chosen, config, self.lm, self.heads)
                 learned = policy_update(
                     learner,
-                    make_samples(chosen, config, self.lm, self.heads),
+                    samples,
                     recorded,
                     aux_factor=factor if config.state_prediction or config.inverse_dynamics else 0.0,
                     recorded_share=config.transitions_share
@@ -176,6 +178,7 @@ class Trainer:
                     lr_factor=learning_rate_factor(index, config.updates, config.warmup, config.lr_floor),
                     rng=self._rng(_UPDATE, index),
                 )
+                annotate(samples)
                 for episode in episodes:
                     writer.extend(episode.transitions)
                 self.state["update"] = index + 1
