@@ -32,7 +32,7 @@ class Optimizers:
         chosen = {id(p) for p in matrices}
         more = [] if heads is None else list(heads.parameters())
         rest = [p for _, p in named if id(p) not in chosen] + more
-        self.parameters: list[Tensor] = [p for _, p in named] + more
+        self.parameters: list[Tensor] = [*(p for _, p in named), *more]
         self._optimizers: list[torch.optim.Optimizer] = [
             torch.optim.AdamW(rest, lr=lr, betas=(0.9, 0.98), weight_decay=weight_decay)
         ]

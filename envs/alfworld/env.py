@@ -123,7 +123,8 @@ class ALFWorldEnv(TextEnv):
 
     def _act(self, action: str) -> StepResult:
         play = self._playing
-        text, status = play.act(action), "ok"
+        status: ActionStatus = "ok"
+        text = play.act(action)
         if text is None:
             status, text = classify(play, action, self._explain)
         self._history.append((action, text))

@@ -25,15 +25,19 @@ def check_spec(subject: Subject) -> None:
     seed = subject.seeds[0]
     expected = walk(env.unwrapped, seed, subject.steps)
     for what, stored in (("JSON", EnvSpec.from_json(text)), ("a pickle", pickle.loads(pickle.dumps(spec)))):
-        again = attempt(f"making the spec from {what}", lambda stored=stored: gymnasium.make(stored))
+        again = attempt(f"making the spec from {what}", functools.partial(gymnasium.make, stored))
         difference = first_difference(expected, walk(again.unwrapped, seed, subject.steps))
         if difference:
             claim(False, f"a walk in the environment made from {what}, at {difference[0]}", *difference[1:])
     for name in ("observation_space", "action_space"):
         space = getattr(env, name)
-        copy = attempt(f"pickling {name}", lambda space=space: pickle.loads(pickle.dumps(space)))
+        copy = attempt(f"pickling {name}", functools.partial(_pickled_copy, space))
         claim(copy == space, f"{name} after pickling", space, copy)
     env.close()
+
+
+def _pickled_copy(value: Any) -> Any:
+    return pickle.loads(pickle.dumps(value))
 
 
 def check_processes(subject: Subject) -> None:
@@ -43,9 +47,7 @@ def check_processes(subject: Subject) -> None:
     for hash_seed in _HASH_SEEDS:
         there = attempt(
             "a walk in a new process (the environment must be importable there)",
-            lambda hash_seed=hash_seed: walk_in_process(
-                subject.factory, subject.seeds, subject.steps, hash_seed
-            ),
+            functools.partial(walk_in_process, subject.factory, subject.seeds, subject.steps, hash_seed),
         )
         difference = first_difference(here, there)
         if difference:

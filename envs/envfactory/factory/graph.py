@@ -126,8 +126,8 @@ def build_graph(source: Source, found: Exploration, embed: str | None = None) ->
             by_id = 2 * sum(map(looks_like_id, values)) > len(values)
             graph.parameters.append(Parameter(name, key, _kind_of(schema), key in spec.required, by_id))
     outputs = _outputs(found)
-    for (tool, name), values in outputs.items():
-        graph.fields.append(Field(tool, name, _kind_of_values({value for _, value in values})))
+    for (tool, name), observed in outputs.items():
+        graph.fields.append(Field(tool, name, _kind_of_values({value for _, value in observed})))
     graph.edges.extend(_name_edges(graph))
     graph.edges.extend(_value_edges(graph, good, outputs))
     if embed is not None:

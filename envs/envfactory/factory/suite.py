@@ -5,6 +5,7 @@ other. The same seed gives the same bytes.
 """
 
 import sys
+from functools import partial
 from pathlib import Path
 
 from envrl.envs.envfactory.factory.arena import Stock
@@ -51,12 +52,14 @@ def write_suite(folder: Path, stocks: dict[str, Stock], seed: int = SEED) -> int
     return len(tasks)
 
 
+def _report(name: str, step: str) -> None:
+    print(f"{name}: {step}", file=sys.stderr)
+
+
 def main() -> None:
     """Put every toolkit through the gates, then write the suite to where the environment looks for it."""
     for name in BUILTIN:
-        admit(
-            f"builtin:{name}", None, SEED, lambda step, name=name: print(f"{name}: {step}", file=sys.stderr)
-        )
+        admit(f"builtin:{name}", None, SEED, partial(_report, name))
     folder = suite_folder(SUITES[0])
     print(f"{write_suite(folder, suite_stocks())} tasks in {folder}")
 
