@@ -87,11 +87,11 @@ class _WatchedSource(ToolkitSource):
         return session
 
 
-def _explore(source: Source, options: dict[str, int]) -> Explored:
+def _explore(source: Source, options: dict[str, Any]) -> Explored:
     watch = Watch() if isinstance(source, ToolkitSource) else None
     if watch is not None and isinstance(source, ToolkitSource):
         source = _WatchedSource(source, watch)
-    found = explore(source, seed=options.get("seed", 0))
+    found = explore(source, **options)
     return Explored(found, watch.found if watch else [])
 
 
