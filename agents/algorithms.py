@@ -28,9 +28,7 @@ class Recipe:
     compares_groups: bool = True
 
 
-Algorithm = Literal[
-    "grpo", "gigpo", "rloo", "dr_grpo", "dapo", "reinforce++", "reinforce++_baseline", "ppo"
-]
+Algorithm = Literal["grpo", "gigpo", "rloo", "dr_grpo", "dapo", "reinforce++", "reinforce++_baseline", "ppo"]
 ALGORITHMS: dict[Algorithm, Recipe] = {
     "grpo": Recipe(advantages.grpo),
     "gigpo": Recipe(advantages.gigpo),

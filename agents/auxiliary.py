@@ -1,7 +1,7 @@
 """The objectives of a minibatch: which episodes and rows they learn from, and their gradient."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from torch import Tensor
@@ -10,18 +10,17 @@ from envrl.agents.batches import bucket, pad
 from envrl.agents.config import TrainConfig
 from envrl.agents.heads import Heads
 from envrl.agents.models import LanguageModel
-from envrl.agents.objectives import (
-    ObjectiveRow,
+from envrl.agents.objective_rows import (
+    SingleStep,
     inverse_dynamics_rows,
     most_uncertain,
     shuffled_state_prediction_rows,
     single_step_rows,
     state_prediction_row,
-    weighted_loss,
 )
-from envrl.agents.prompts import EpisodeFormat
+from envrl.agents.objectives import ObjectiveRow, weighted_loss
+from envrl.agents.prompts import ActionMenu, EpisodeFormat
 from envrl.agents.samples import Recorded, Sample
-from envrl.wrappers.transition import Transition
 
 Episodes = Sequence[Sample | Recorded]
 
@@ -65,7 +64,8 @@ class Objectives:
         """State prediction's rows that need a forward of their own."""
         config = self.config
         if config.aux_mode == "rows":
-            return single_step_rows(self.format, self._steps(episodes, rng), rng, config.aux_targets)
+            menu = ActionMenu(config.exclude_actions)
+            return single_step_rows(self.format, self._steps(episodes, rng), rng, config.aux_targets, menu)
         if config.aux_targets == "shuffled":
             return shuffled_state_prediction_rows(
                 [e.tokens for e in episodes],
@@ -92,18 +92,16 @@ class Objectives:
             [e.factor for e in episodes],
         )
 
-    def _steps(
-        self, episodes: Episodes, rng: np.random.Generator
-    ) -> list[tuple[Sequence[Transition], float, float]]:
-        """Steps drawn for rows of their own, each with the turns shown before it, its weight and factor."""
+    def _steps(self, episodes: Episodes, rng: np.random.Generator) -> list[SingleStep]:
+        """Steps drawn for rows of their own."""
         config = self.config
         found = []
-        for episode in episodes:
-            chosen = most_uncertain(episode.tokens, config.aux_entropy_share)
-            for t, (weight, taken) in enumerate(zip(episode.weights, chosen, strict=True)):
+        for e in episodes:
+            chosen = most_uncertain(e.tokens, config.aux_entropy_share)
+            for t, (row, weight, taken) in enumerate(zip(e.transitions, e.weights, chosen, strict=True)):
                 if weight and taken:
-                    window = episode.transitions[max(0, t - config.aux_history) : t + 1]
-                    found.append((window, weight, episode.factor))
+                    before = e.transitions[max(0, t - config.aux_history) : t]
+                    found.append(SingleStep(row, before, row.step, weight, e.factor))
         return [found[i] for i in rng.permutation(len(found))[: config.aux_rows]]
 
     def loss(self, hidden: Tensor, rows: Sequence[ObjectiveRow]) -> tuple[Tensor, float]:

@@ -1,8 +1,8 @@
 """Checkpoints: written whole or not at all, and complete enough that a resumed run equals an uninterrupted one.
 
 A checkpoint is a folder: ``model/`` in the Hugging Face layout (usable as ``--init``), ``heads.safetensors`` where the
-run has heads beside the model, ``optimizer.pt`` and ``state.json``. All randomness of a run derives from (seed, stage, update), so the position in the run is all the
-generator state there is.
+run has heads beside the model, ``optimizer.pt`` and ``state.json``. All randomness of a run derives from (seed, stage,
+update), so the position in the run is all the generator state there is.
 """
 
 import json

@@ -14,7 +14,9 @@ Draw = Callable[[int, int], list[Task]]
 def has_information(episodes: Sequence[Episode], gamma: float) -> bool:
     """Whether the sound episodes of a group differ in their discounted returns."""
     returns = [
-        sum(r * gamma**t for t, r in enumerate(e.rewards)) for e in episodes if e.fault is None and e.transitions
+        sum(r * gamma**t for t, r in enumerate(e.rewards))
+        for e in episodes
+        if e.fault is None and e.transitions
     ]
     return len(returns) > 1 and max(returns) - min(returns) > 1e-6
 

@@ -115,6 +115,9 @@ class TrainConfig:
     """Decisions that an episode is divided by under the reduction ``constant``, however many it has."""
     kl: float = 0.0
     """Weight of the divergence from the policy that the reinforcement stage started with."""
+    kl_unbiased: bool = False
+    """Multiply the divergence by the ratio to the acting policy, which makes its gradient that of the true divergence
+    (arXiv 2512.02556); as published GRPO does not."""
     entropy: float = 0.0
     """Weight of an entropy bonus."""
     max_grad_norm: float = 1.0

@@ -74,8 +74,8 @@ def decision_weights(
     Args:
         counts: decisions of each episode of the batch.
         reduction: ``token`` is the mean over decisions (long episodes count more; DAPO). ``sequence`` is the mean over
-            episodes of each one's mean (GRPO as published). ``constant`` divides by the number of episodes times a fixed
-            length (Dr. GRPO).
+            episodes of each one's mean (GRPO as published). ``constant`` divides by the number of episodes times a
+            fixed length (Dr. GRPO).
         length: that fixed length.
 
     Returns:

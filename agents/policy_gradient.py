@@ -76,7 +76,7 @@ def policy_backward(
     informative: Sequence[Sample],
     shared: SharedForward | None = None,
 ) -> dict[str, float]:
-    """Backward through the policy's loss (and the critic's) of a minibatch; episodes without information count in means.
+    """Backward through the policy's loss (and the critic's) of a minibatch; all its episodes count in the means.
 
     Args:
         learner: who learns.
@@ -100,11 +100,11 @@ def policy_backward(
         advantages = torch.tensor(
             [float(s.advantages[d.step]) for s in batch for d in s.tokens.decisions], device=lm.device
         )
-        weights = torch.tensor([weight_of[id(s)] for s in batch for _ in s.tokens.decisions], device=lm.device)
-        high = config.effective("clip_high")
-        losses = weights * clipped_policy_loss(
-            logprobs, old, advantages, config.clip, config.dual_clip, high
+        weights = torch.tensor(
+            [weight_of[id(s)] for s in batch for _ in s.tokens.decisions], device=lm.device
         )
+        high = config.effective("clip_high")
+        losses = weights * clipped_policy_loss(logprobs, old, advantages, config.clip, config.dual_clip, high)
         loss = losses.sum()
         if learner.reference is not None:
             with torch.no_grad():
@@ -135,10 +135,16 @@ def policy_backward(
     return metrics if learner.heads.value is None else {**metrics, "loss/value": value_loss}
 
 
-def _batches(samples: Sequence[Sample], batch_tokens: int, shared: SharedForward | None) -> list[list[Sample]]:
-    """Samples in batches of similar length; those with a row of state prediction apart from the others."""
-    held = [s for s in samples if shared is not None and id(s) in shared.rows]
-    rest = [s for s in samples if shared is None or id(s) not in shared.rows]
+def _batches(
+    samples: Sequence[Sample], batch_tokens: int, shared: SharedForward | None
+) -> list[list[Sample]]:
+    """Samples in batches of similar length.
+
+    Where state prediction goes backward a second time, its samples are apart from the others, which need it not.
+    """
+    apart = {} if shared is None or shared.weight is not None else shared.rows
+    held = [s for s in samples if id(s) in apart]
+    rest = [s for s in samples if id(s) not in apart]
     return [
         [part[i] for i in indices]
         for part in (held, rest)

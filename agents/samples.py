@@ -14,7 +14,7 @@ from envrl.agents.config import TrainConfig
 from envrl.agents.critic import state_values
 from envrl.agents.heads import Heads, ValueHead
 from envrl.agents.models import LanguageModel
-from envrl.agents.objectives import step_weights
+from envrl.agents.objective_rows import step_weights
 from envrl.agents.policies.model_policy import ModelPolicy
 from envrl.agents.prompts import TokenSequence
 from envrl.agents.rollout import Episode
@@ -120,7 +120,9 @@ def _episode_values(
     lm: LanguageModel, head: ValueHead, episodes: Sequence[Episode], ended: Sequence[bool], batch_tokens: int
 ) -> list[np.ndarray]:
     """`state_values` of each episode, of whose rows each may hold some of its steps."""
-    last = [s is e.sequences[-1] and over for e, over in zip(episodes, ended, strict=True) for s in e.sequences]
+    last = [
+        s is e.sequences[-1] and over for e, over in zip(episodes, ended, strict=True) for s in e.sequences
+    ]
     rows = iter(state_values(lm, head, [s for e in episodes for s in e.sequences], last, batch_tokens))
     found = [list(itertools.islice(rows, len(e.sequences))) for e in episodes]
     return [np.concatenate([*(v[:-1] for v in parts), parts[-1][-1:]]) for parts in found]

@@ -118,7 +118,7 @@ def _joint_step(
     def beside() -> None:
         """What has no place in the policy's forward."""
         mean = objectives.backward(others, weight * config.state_prediction, count)
-        metrics["loss/state_prediction"] = shared.total / max(count, 1.0) + mean / weight
+        metrics["loss/state_prediction"] = shared.total / max(count, 1.0) + mean
         if config.inverse_dynamics:
             inverse = objectives.inverse_rows(episodes, rng)
             metrics["loss/inverse_dynamics"] = objectives.backward(inverse, weight * config.inverse_dynamics)

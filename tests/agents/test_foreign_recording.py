@@ -11,10 +11,11 @@ from small_run import SMALL
 
 from envrl.agents.batches import pad
 from envrl.agents.models import TinyConfig, build_tiny
-from envrl.agents.objectives import inverse_dynamics_rows, state_prediction_row, weighted_cross_entropy
+from envrl.agents.objective_rows import inverse_dynamics_rows, state_prediction_row, step_weights
+from envrl.agents.objectives import weighted_cross_entropy
+from envrl.agents.samples import Recorded
 from envrl.agents.tagged_format import TaggedFormat
 from envrl.agents.trainer import train
-from envrl.agents.update import Recorded
 from envrl.wrappers.record import RecordTransitions
 from envrl.wrappers.recording import iter_episodes, read_transitions
 
@@ -45,7 +46,7 @@ def losses(lm, format, episodes):
     """Mean cross-entropies (state prediction, inverse dynamics) over all episodes."""
     out = []
     for rows in (
-        [state_prediction_row(e.tokens, e.transitions) for e in episodes],
+        [state_prediction_row(e.tokens, e.weights) for e in episodes],
         inverse_dynamics_rows(format, [e.transitions for e in episodes], 1000, np.random.default_rng(0)),
     ):
         total, weight = weighted_cross_entropy(lm, lm.hidden(pad([r.ids for r in rows])), rows)
@@ -57,7 +58,9 @@ def test_both_objectives_learn_the_dynamics_of_a_foreign_environment(recording):
     texts = [t for r in read_transitions(recording) for t in (r.observation, r.action, r.next_observation)]
     lm = build_tiny(texts, TinyConfig(hidden_size=32, layers=2, intermediate_size=64), seed=0)
     format = TaggedFormat(lm)
-    episodes = [Recorded(rows, format.sequence(rows)) for rows in iter_episodes(recording)]
+    episodes = [
+        Recorded(rows, format.sequence(rows), step_weights(rows)) for rows in iter_episodes(recording)
+    ]
     assert len(episodes) == 24
     optimizer = torch.optim.AdamW(lm.model.parameters(), lr=5e-3)
     before = [float(x.detach()) for x in losses(lm, format, episodes)]
