@@ -172,8 +172,15 @@ def _load_file(name: str, folder: Path | None) -> Any:
     module_name = (
         f"_envrl_toolkit_{path.stem}_{blake2b(str(path).encode() + code, digest_size=6).hexdigest()}"
     )
-    if module_name in sys.modules:
-        return sys.modules[module_name]
+    with _loading:
+        return sys.modules.get(module_name) or _run_file(module_name, path)
+
+
+#: a module stands in sys.modules before it has run; another thread must not take it for ready
+_loading = Lock()
+
+
+def _run_file(module_name: str, path: Path) -> Any:
     spec = importlib.util.spec_from_file_location(module_name, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

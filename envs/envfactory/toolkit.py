@@ -125,27 +125,33 @@ class Toolkit:
         Raises:
             InvalidToolkit: a tool has no usable schema, or there is none.
         """
-        if "_specs" not in cls.__dict__:
-            cls._specs = {spec.name: spec for spec, _ in cls._marked().values()}
-            cls._methods = {spec.name: method for spec, method in cls._marked().values()}
-            if not cls._specs:
-                raise InvalidToolkit(f"{cls.__qualname__} has no tools; mark methods with @tool(effect=...)")
-        return cls._specs
+        return cls._collected()[0]
 
     @classmethod
     def method_name(cls, name: str) -> str:
         """The method behind a tool."""
-        cls.tools()
-        return cls._methods[name]
+        return cls._collected()[1][name]
 
-    _specs: ClassVar[dict[str, ToolSpec]]
-    _methods: ClassVar[dict[str, str]]
+    _found: ClassVar[tuple[dict[str, ToolSpec], dict[str, str]]]
+
+    @classmethod
+    def _collected(cls) -> tuple[dict[str, ToolSpec], dict[str, str]]:
+        """(tool -> spec, tool -> method), found out once. Threads may do so side by side: all find the same."""
+        if "_found" not in cls.__dict__:
+            marked = cls._marked().values()
+            if not marked:
+                raise InvalidToolkit(f"{cls.__qualname__} has no tools; mark methods with @tool(effect=...)")
+            cls._found = (
+                {spec.name: spec for spec, _ in marked},
+                {spec.name: method for spec, method in marked},
+            )
+        return cls._found
 
     @classmethod
     def _marked(cls) -> dict[str, tuple[ToolSpec, str]]:
         found: dict[str, tuple[ToolSpec, str]] = {}
         for base in reversed(cls.__mro__):
-            for attribute, value in vars(base).items():
+            for attribute, value in list(vars(base).items()):
                 mark = getattr(value, _MARK, None)
                 if mark is not None:
                     found[attribute] = (
