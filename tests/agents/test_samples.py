@@ -1,0 +1,146 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from learning import episodes_of
+
+from envrl.agents.collect import collect, has_information
+from envrl.agents.config import TrainConfig
+from envrl.agents.heads import Heads
+from envrl.agents.rollout import Episode, Task
+from envrl.agents.samples import make_samples
+
+CONFIG = TrainConfig(algorithm="grpo")
+
+
+@pytest.fixture
+def episodes(lm, expert_episodes):
+    return episodes_of(lm, expert_episodes)
+
+
+def test_won_episodes_of_a_group_are_better_than_lost_ones(lm, episodes):
+    samples = make_samples(episodes, CONFIG, lm, Heads())
+    assert [float(np.sign(s.advantages[0])) for s in samples] == [1, -1, -1] * 2
+    assert all(s.informative for s in samples)
+
+
+def test_a_faulted_episode_leaves_its_group(lm, episodes):
+    """The others' numbers are those of a group that never had it."""
+    episodes[1].fault = "the server died"
+    samples = make_samples(episodes, CONFIG, lm, Heads())
+    assert [s.transitions for s in samples] == [e.transitions for i, e in enumerate(episodes) if i != 1]
+    without = make_samples([e for i, e in enumerate(episodes) if i != 1], CONFIG, lm, Heads())
+    for a, b in zip(samples, without, strict=True):
+        np.testing.assert_array_equal(a.advantages, b.advantages)
+
+
+def test_anchors_by_state_key_or_by_observation(lm, episodes):
+    """Two states that look alike are one anchor by observation and two by state."""
+    config = TrainConfig(algorithm="gigpo", invalid_penalty=0.0)
+    first = [episodes[0], episodes[1]]
+    for number, episode in enumerate(first):
+        episode.group = 0
+        episode.transitions[0] = replace(
+            episode.transitions[0],
+            observation="a room",
+            admissible_actions=("look",),
+            state_key=f"state-{number}",
+        )
+    alike = make_samples(first, config, lm, Heads())
+    apart = make_samples(first, replace(config, anchor="state_key"), lm, Heads())
+    episode_part = make_samples(first, replace(config, algorithm="grpo"), lm, Heads())
+    for a, b, e in zip(alike, apart, episode_part, strict=True):
+        assert a.advantages[0] != e.advantages[0]  # compared with the other's step
+        assert b.advantages[0] == e.advantages[0]  # alone at its anchor
+
+
+def test_invalid_actions_cost_and_rewards_are_scaled(lm, episodes):
+    config = replace(CONFIG, gamma=1.0, normalize_std=False, reward_scale=10.0, invalid_penalty=0.5)
+    for episode in episodes[:3]:
+        episode.transitions[0] = replace(episode.transitions[0], action_status="inadmissible")
+        episode.transitions[1:] = [replace(t, action_status="ok") for t in episode.transitions[1:]]
+    episodes[1].transitions[0] = replace(episodes[1].transitions[0], action_status="ok")
+    # returns 10 - 0.5, 0, -0.5: mean 3
+    samples = make_samples(episodes[:3], config, lm, Heads())
+    assert [s.advantages[0] for s in samples] == pytest.approx([6.5, -3.0, -3.5])
+
+
+def test_factors_fall_with_the_return_of_the_group(lm, episodes):
+    """One of three won: two thirds."""
+    samples = make_samples(episodes, replace(CONFIG, aux_by_return=True), lm, Heads())
+    assert [s.factor for s in samples] == pytest.approx([2 / 3] * 6)
+    assert [s.factor for s in make_samples(episodes, CONFIG, lm, Heads())] == [1.0] * 6
+
+
+@pytest.mark.parametrize(("bootstrap", "value"), [(False, 0.0), (True, 2.0)])
+def test_the_state_after_the_last_step(lm, episodes, bootstrap, value):
+    """A critic that says 2 everywhere: what ran out of steps is worth 2 with bootstrap, else 0; what ended, 0."""
+    heads = Heads.build(lm, critic=True, adapter=False, rank=0, seed=0)
+    heads.value.out.bias.data.fill_(2.0)
+    config = TrainConfig(
+        algorithm="ppo", bootstrap=bootstrap, step_gamma=0.5, gae_lambda=0.0, invalid_penalty=0.0
+    )
+    won, lost = make_samples([episodes[0], episodes[1]], config, lm, heads)
+    assert won.value_targets[-1] == pytest.approx(1.0)
+    assert lost.value_targets[-1] == pytest.approx(0.5 * value)
+    assert won.value_targets[0] == pytest.approx(0.0 + 0.5 * 2.0)
+    assert won.values.tolist() == pytest.approx([2.0] * len(won.transitions))
+
+
+def as_group(episodes: list[Episode], outcomes: list[float], group: int) -> list[Episode]:
+    """Copies of an episode with other rewards at its end."""
+    (template, *_) = episodes
+    made = []
+    for outcome in outcomes:
+        rows = [*template.transitions[:-1], replace(template.transitions[-1], reward=outcome)]
+        made.append(Episode(group, template.task_id, rows, template.sequences))
+    return made
+
+
+def test_information_of_a_group(episodes):
+    assert has_information(as_group(episodes, [1.0, 0.0], 0), 0.9)
+    assert not has_information(as_group(episodes, [1.0, 1.0], 0), 0.9)
+    faulted = as_group(episodes, [1.0, 0.0], 0)
+    faulted[1].fault = "gone"
+    assert not has_information(faulted, 0.9)
+
+
+class Script:
+    """Plays rounds of groups whose outcomes are written down, and notes how many groups were asked for."""
+
+    def __init__(self, episodes, *rounds):
+        self.episodes, self.rounds, self.drawn = episodes, rounds, []
+
+    def draw(self, groups, number):
+        self.drawn.append(groups)
+        return [Task(f"task-{number}-{g}", g) for g in range(groups) for _ in range(2)]
+
+    def play(self, tasks, number):
+        groups = list(dict.fromkeys(t.group for t in tasks))
+        return [e for g in groups for e in as_group(self.episodes, self.rounds[number][g], g)]
+
+
+GOOD, WON, LOST = [1.0, 0.0], [1.0, 1.0], [0.0, 0.0]
+
+
+def test_groups_without_information_are_drawn_anew(episodes):
+    script = Script(episodes, [GOOD, WON, LOST], [LOST, GOOD], [GOOD])
+    chosen, everything = collect(script.play, script.draw, 3, 5, 0.9)
+    assert script.drawn == [3, 2, 1]
+    assert [e.group for e in chosen] == [0, 0, 1, 1, 2, 2]
+    assert all(has_information([e for e in chosen if e.group == g], 0.9) for g in range(3))
+    assert len(everything) == 12
+
+
+def test_redrawing_is_bounded(episodes):
+    script = Script(episodes, [LOST, WON], [LOST, WON], [WON, GOOD])
+    chosen, everything = collect(script.play, script.draw, 2, 2, 0.9)
+    assert script.drawn == [2, 2, 2]
+    assert len(chosen) == 4 and len(everything) == 12
+    assert [e.rewards[-1] for e in chosen] == [1.0, 0.0, 1.0, 1.0]  # a place filled, a place kept
+
+
+def test_without_redraws_the_rollout_is_taken_as_it_is(episodes):
+    script = Script(episodes, [LOST, WON])
+    chosen, everything = collect(script.play, script.draw, 2, 0, 0.9)
+    assert chosen == everything and script.drawn == [2]
