@@ -107,17 +107,22 @@ class Phrasing:
                 or not deeper.clause
             ):
                 text += f" of {self._meant(finder, parameter, deeper)}"
-        told = (
-            {k: words_for(v) for k, v in finder.arguments.items() if k not in finder.origins}
-            if finder.lookup
-            else {}
-        )
-        missing = {key: word for key, word in told.items() if not mentions(text, word)}
+        missing = {k: word for k, word in self._told(origin).items() if not mentions(text, word)}
         ids = [key for key in missing if looks_like_id(missing[key])]
         text += "".join(f" of {bare(key)} {missing.pop(key)}" for key in ids)
         return text + (
             f" ({', '.join(f'{bare(key)} {word}' for key, word in missing.items())})" if missing else ""
         )
+
+    def _told(self, origin: Origin) -> dict[str, str]:
+        """What the lookups behind a noun need to be told, those that only serve another lookup included."""
+        finder = self._chain.calls[origin.call]
+        told: dict[str, str] = {}
+        for deeper in finder.origins.values():
+            told |= {} if deeper.made else self._told(deeper)
+        if finder.lookup:
+            told |= {k: words_for(v) for k, v in finder.arguments.items() if k not in finder.origins}
+        return told
 
 
 def _wanted(ask: Ask) -> str:

@@ -13,6 +13,7 @@
 """
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -33,6 +34,8 @@ GATES = (
     "schema", "isolation", "fixpoint", "determinism", "error_contract", "coverage", "purity", "mutation",
 )  # fmt: skip
 _HASH_SEEDS = (1, 4242)
+_SHOWN_REFUSALS = 3
+_UNDECIDED = "not decided"
 
 
 @dataclass(frozen=True)
@@ -72,14 +75,16 @@ class Report:
         return json.dumps({**asdict(self), "passed": self.passed}, indent=2, ensure_ascii=False) + "\n"
 
     def complaint(self) -> str:
-        """The first gate that failed, in a line; "" if none did."""
-        for name, gate in self.gates.items():
-            if not gate.passed:
-                where = (
-                    f" ({gate.tool} with {json.dumps(gate.input, ensure_ascii=False)})" if gate.tool else ""
-                )
-                return f"gate {name}{where}: {gate.reason}"
-        return ""
+        """What failed first, in a line; "" if nothing did. What is impure is mostly not deterministic either."""
+        failed = {name: gate for name, gate in self.gates.items() if not gate.passed}
+        # A gate that was not decided says why; that matters only where none was.
+        decided = [name for name, gate in failed.items() if not gate.reason.startswith(_UNDECIDED)]
+        first = "purity" if "purity" in decided else next(iter(decided or failed), None)
+        if first is None:
+            return ""
+        gate = failed[first]
+        where = f" ({gate.tool} with {json.dumps(gate.input, ensure_ascii=False)})" if gate.tool else ""
+        return f"gate {first}{where}: {gate.reason}"
 
 
 def verify(
@@ -158,7 +163,7 @@ def _gate(fault: Fault | None) -> Gate:
 
 def _stopped(report: Report, why: str) -> Report:
     for name in GATES:
-        report.gates.setdefault(name, Gate(False, None, None, f"not decided: {why}"))
+        report.gates.setdefault(name, Gate(False, None, None, f"{_UNDECIDED}: {why}"))
     report.gates = {name: report.gates[name] for name in GATES}
     return report
 
@@ -197,10 +202,11 @@ def _coverage(source: Source, found: Exploration) -> Gate:
     for name, counts in found.coverage(source.tools).items():
         probes = [probe for probe in found.probes() if probe.tool == name]
         if not counts["ok"]:
-            refused = next((p for p in probes if p.checked), probes[0] if probes else None)
-            text = f"; once: {refused.text}" if refused else ""
-            reason = f"never went well in {counts['calls']} calls{text}"
-            return Gate(False, name, refused.arguments if refused else None, reason)
+            refusals = {_kind_of(probe.text): probe for probe in reversed(probes) if probe.checked}
+            told = "; ".join(dict.fromkeys(probe.text for probe in list(refusals.values())[:_SHOWN_REFUSALS]))
+            reason = f"never went well in {counts['calls']} calls{f', but: {told}' if told else ''}"
+            shown = next(iter(refusals.values()), probes[0] if probes else None)
+            return Gate(False, name, shown.arguments if shown else None, reason)
         if not counts["refused"] + counts["unfit"] and source.tools[name].check({"no such argument": 1})[0]:
             return Gate(
                 False, name, {"no such argument": 1}, "accepts arguments that its schema does not know"
@@ -209,3 +215,8 @@ def _coverage(source: Source, found: Exploration) -> Gate:
             good = next(probe for probe in probes if probe.ok)
             return Gate(False, name, good.arguments, "is marked as writing and never changed the state")
     return Gate(True)
+
+
+def _kind_of(complaint: str) -> str:
+    """A complaint without the values in it."""
+    return re.sub(r"'[^']*'|\"[^\"]*\"|\d+", "?", complaint)
