@@ -20,12 +20,12 @@ from envrl.agents.samples import Recorded, recorded_rows
 from envrl.wrappers.transition import Transition
 
 
-def demonstrations(
-    episodes: Sequence[Sequence[Transition]], policy: ModelPolicy
-) -> list[Recorded]:
+def demonstrations(episodes: Sequence[Sequence[Transition]], policy: ModelPolicy) -> list[Recorded]:
     """Episodes in tokens; actions of lost episodes are not imitated, their steps still teach the objectives."""
     return [
-        row for rows in episodes for row in recorded_rows(list(rows), policy, decisions=bool(rows[-1].is_success))
+        row
+        for rows in episodes
+        for row in recorded_rows(list(rows), policy, decisions=bool(rows[-1].is_success))
     ]
 
 
