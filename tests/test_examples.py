@@ -12,7 +12,7 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 #: arguments that keep a run short, and what its output must hold
 RUNS: dict[str, tuple[Sequence[str], Sequence[str]]] = {
     "demo.py": (
-        "--episodes 30 --sft-updates 10 --updates 2 --eval-episodes 4 --output demo".split(),
+        ["--episodes", "30", "--sft-updates", "10", "--updates", "2", "--eval-episodes", "4", "--output", "demo"],
         ("untrained", "imitation", "reinforcement", "transitions: demo/run/transitions", "total: "),
     ),
     "train_from_python.py": ((), ("reinforcement ", "24 episodes recorded")),
