@@ -52,6 +52,12 @@ COMMANDS: dict[str, Command] = {
         "envrl.agents.eval_command:evaluate",
         "measure a trained agent",
     ),
+    "study": Command(
+        "envrl.agents.study.plan:StudyConfig",
+        "envrl.agents.study.command:study",
+        "compare training with and without the objectives over seeds",
+    ),
+    "view": Command(f"{_IN}.view:ViewConfig", f"{_IN}.view:view", "a run as one HTML page"),
     "export minari": Command(
         f"{_IN}.export:MinariConfig", f"{_IN}.export:export_minari", "a recording for Minari"
     ),

@@ -23,7 +23,7 @@ def envrl(*words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
 def test_every_command_exists_and_documents_every_option(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    if name in ("train", "eval"):
+    if name in ("train", "eval", "study"):
         pytest.importorskip("torch", reason="extra train")
     command = COMMANDS[name]
     assert callable(load(command.run))

@@ -76,7 +76,7 @@ def test_commands_of_a_page_exist_and_take_these_options(path: Path) -> None:
             if words[:1] != ["envrl"]:
                 continue
             name = next(n for n in (" ".join(words[1:3]), words[1]) if n in COMMANDS)
-            if name in ("train", "eval"):
+            if name in ("train", "eval", "study"):
                 pytest.importorskip("torch", reason="extra train")
             config, code = parse_options(load(COMMANDS[name].config), line, words[1 + len(name.split()) :])
             assert config is not None and code == 0, line

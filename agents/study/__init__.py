@@ -1,0 +1,1 @@
+"""A study: the same training run with and without the objectives, over several seeds, and what came of it."""
