@@ -46,7 +46,7 @@ class TrainConfig:
     """Expert episodes for the supervised stage; 0 leaves the stage out."""
     demonstrations: Path | None = None
     """Recorded episodes to imitate (`envrl record --policy imitable`) instead of playing the expert now."""
-    sft_updates: int = 250
+    sft_updates: int = 350
     """Updates of the supervised stage."""
     sft_batch_tokens: int = 4000
     """Tokens of a supervised batch."""
@@ -59,7 +59,7 @@ class TrainConfig:
     sft_inverse_dynamics: float = 0.5
     """Weight of inverse dynamics in the supervised stage."""
 
-    updates: int = 45
+    updates: int = 40
     """Updates of the reinforcement stage; 0 leaves the stage out."""
     groups: int = 8
     """Tasks of an update."""

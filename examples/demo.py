@@ -58,8 +58,8 @@ if __name__ == "__main__":
         help="state prediction and inverse dynamics, neither, or both with shuffled targets (placebo)",
     )
     parser.add_argument("--episodes", type=int, default=2000, help="expert episodes")
-    parser.add_argument("--sft-updates", type=int, default=250)
-    parser.add_argument("--updates", type=int, default=45, help="of the reinforcement stage")
+    parser.add_argument("--sft-updates", type=int, default=350)
+    parser.add_argument("--updates", type=int, default=40, help="of the reinforcement stage")
     parser.add_argument("--eval-episodes", type=int, default=300)
     chosen = parser.parse_args()
     shutil.rmtree(chosen.output, ignore_errors=True)  # a demo starts from nothing
