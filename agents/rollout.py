@@ -59,6 +59,7 @@ def describe_step(
     info: dict[str, Any],
     action: str,
     outcome: tuple[str, float, bool, bool, dict[str, Any]],
+    response: str | None = None,
     **labels: Any,
 ) -> Transition:
     """The row of one step.
@@ -68,10 +69,15 @@ def describe_step(
         observation, info: before the action.
         action: its text.
         outcome: what ``env.step`` returned.
+        response: what the policy wrote, where that is more than the action.
         labels: other fields of the row (``run_id``, ``step``, ``policy``, ...).
     """
     next_observation, reward, terminated, truncated, after = outcome
-    templates = info.get("action_templates")
+    extras: dict[str, Any] = {}
+    if info.get("action_templates"):
+        extras["templates"] = list(info["action_templates"])
+    if response is not None:
+        extras["response"] = response
     spec = env.spec
     return Transition(
         env_id=spec.id
@@ -92,7 +98,7 @@ def describe_step(
         state_key=info.get("state_key"),
         next_state_key=after.get("state_key"),
         fault=after.get("fault"),
-        extras={"templates": list(templates)} if templates else {},
+        extras=extras,
         **labels,
     )
 
@@ -243,6 +249,7 @@ class _Wave:
                 row.info,
                 choice.text,
                 (observation, reward, terminated, truncated or (too_long and not terminated), after),
+                choice.written,
                 step=len(episode.transitions),
                 episode_id=f"{self._labels['run_id']}/{row.number}",
                 **self._labels,

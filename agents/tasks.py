@@ -19,10 +19,10 @@ def make_envs(
     Args:
         env_id: Gymnasium id.
         count: how many.
-        split: given as the argument ``split``; None gives none.
+        split: given as the argument ``split``; None or ``""`` gives none.
         env_kwargs: other arguments.
     """
-    arguments = dict(env_kwargs) if split is None else {**env_kwargs, "split": split}
+    arguments = {**env_kwargs, "split": split} if split else dict(env_kwargs)
     return [gymnasium.make(env_id, disable_env_checker=True, **arguments) for _ in range(count)]
 
 

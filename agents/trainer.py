@@ -33,9 +33,10 @@ from envrl.agents.evaluate import Evaluation, evaluate_policy
 from envrl.agents.heads import Heads
 from envrl.agents.imitation import Imitation, demonstrations
 from envrl.agents.metrics import MetricsFile
-from envrl.agents.models import LanguageModel, build_tiny, load_model
+from envrl.agents.models import LanguageModel, build_tiny, load_model, with_lora
 from envrl.agents.objectives import coefficient
 from envrl.agents.optimizers import Optimizers, learning_rate_factor
+from envrl.agents.policies.endpoint import EndpointPolicy
 from envrl.agents.policies.model_policy import ModelPolicy
 from envrl.agents.policies.scripted import ImitablePolicy, Policy, RandomPolicy
 from envrl.agents.policies.settings import PolicySettings, make_format, make_policy
@@ -50,6 +51,10 @@ from envrl.wrappers.shards import ShardWriter
 
 #: first numbers of the seeds of each kind of randomness; a run's seed stands before them
 _ROLLOUT, _TASKS, _UPDATE, _EVALUATION = 2, 3, 4, 5
+
+
+#: after so many updates in a row without a sound episode a run stops
+_HOPELESS = 3
 
 
 class Interrupted(KeyboardInterrupt):
@@ -104,6 +109,7 @@ class Trainer:
         self.ids = task_ids(self.envs[0])
         resumed = self._prepare_folder()
         self._clock = time.monotonic()
+        self._faulted = 0
         self.reference: LanguageModel | None = None
         self.lm = self._model(resumed)
         self.heads = self._heads(resumed)
@@ -193,7 +199,7 @@ class Trainer:
                     "time/rollout_s": rolled_out - started,
                     "time/update_s": time.monotonic() - rolled_out,
                 }
-                if config.eval_every and (index + 1) % config.eval_every == 0 and index + 1 < config.updates:
+                if self._evaluation_due(index + 1):
                     row["eval/success_rate"] = self._measure("evaluation")[0].success_rate
                 row["wall_s"] = self._wall()
                 self.metrics.append(row)
@@ -219,11 +225,16 @@ class Trainer:
                 run_id=f"{self.folder.name}-{config.seed}/update-{index}{again}",
                 split=config.split,
                 label="learner",
+                max_tokens=self._max_tokens,
+                timeout=config.env_timeout,
             )
 
         self.lm.model.eval()
+        if isinstance(policy, EndpointPolicy) and config.endpoint_sync == "lora":
+            policy.publish(self.folder / "published", f"{self.folder.name}-{config.seed}-{index}")
         collected = collect(play, draw, config.groups, config.effective("redraws"), config.gamma)
         self.lm.model.train()
+        self._refuse_faults(collected[1])
         return collected
 
     # ---- evaluation ------------------------------------------------------------------------------------
@@ -239,13 +250,27 @@ class Trainer:
         )
         self._checkpoint(keep=True)
 
+    def _evaluation_due(self, done: int) -> bool:
+        """Whether an evaluation comes after so many updates; the one after the last belongs to the stage."""
+        config = self.config
+        wanted = bool(config.eval_episodes and config.eval_every) and done < config.updates
+        return wanted and done % config.eval_every == 0
+
     def _measure(self, title: str) -> tuple[Evaluation, list[Episode]]:
         config = self.config
         envs = make_envs(config.env, min(128, config.eval_episodes), config.eval_split, config.env_kwargs)
         tasks = evaluation_tasks(task_ids(envs[0]), config.eval_episodes)
         policy = self._policy(config.eval_temperature)
         with self.display.stage(title, len(tasks)) as bar:
-            return evaluate_policy(policy, envs, tasks, self._seed(_EVALUATION), _episodes_to(bar))
+            return evaluate_policy(
+                policy,
+                envs,
+                tasks,
+                self._seed(_EVALUATION),
+                _episodes_to(bar),
+                config.env_timeout,
+                self._max_tokens,
+            )
 
     def _report(self) -> None:
         results = [(name, Evaluation.from_dict(r), steps, s) for name, r, steps, s in self.state["results"]]
@@ -296,18 +321,16 @@ class Trainer:
             lm = build_tiny((text for source in sources for text in _texts(source)), seed=config.seed)
         else:
             lm = load_model(config.model)
+        if config.lora_rank and not lm.has_adapter:
+            lm = with_lora(lm, config.lora_rank, config.lora_alpha, config.seed)
         lm.model.train()
-        if not lm.is_tiny:
-            raise EnvRLError(
-                f"the tokenizer of {config.init or config.model} lacks the structure tokens <act>, <obs>, ...; "
-                "give a checkpoint of `envrl train`"
-            )
         return lm
 
     def _optimizers(self) -> Optimizers:
         config = self.config
         if self.state["stage"] == "imitation":
-            return Optimizers(self.lm.model, config.sft_lr, config.sft_muon_lr, 0.01, self.heads)
+            muon_lr = 0.0 if self.lm.has_adapter else config.sft_muon_lr  # Muon is for whole matrices
+            return Optimizers(self.lm.model, config.sft_lr, muon_lr, 0.01, self.heads)
         return Optimizers(self.lm.model, config.lr, heads=self.heads)
 
     def _heads(self, resumed: Path | None) -> Heads:
@@ -364,9 +387,24 @@ class Trainer:
     def _policy(self, temperature: float) -> ModelPolicy:
         return make_policy(self.lm, self.format, self.settings, temperature)
 
+    @property
+    def _max_tokens(self) -> int | None:
+        return self.config.max_episode_tokens or self.lm.max_tokens
+
+    def _refuse_faults(self, episodes: Sequence[Episode]) -> None:
+        """Faults cost their episodes; a run in which there is nothing else for long is at an end."""
+        self._faulted = self._faulted + 1 if all(e.fault for e in episodes) else 0
+        if self._faulted:
+            self.display.say(f"all {len(episodes)} episodes of this update are faulted: {episodes[0].fault}")
+        if self._faulted == _HOPELESS:
+            raise EnvRLError(
+                f"every episode of {_HOPELESS} updates is faulted ({episodes[0].fault}); go on with --resume "
+                "when this is mended"
+            )
+
     def _frozen_copy(self) -> LanguageModel:
         model = copy.deepcopy(self.lm.model).requires_grad_(False).eval()
-        return LanguageModel(model, self.lm.tokenizer)
+        return LanguageModel(model, self.lm.tokenizer, self.lm.source)
 
     # ---- checkpoints -----------------------------------------------------------------------------------
 
@@ -434,7 +472,7 @@ def _texts(recording: Path) -> Iterator[str]:
 def _rollout_metrics(episodes: Sequence[Episode]) -> dict[str, float]:
     sound = [e for e in episodes if e.fault is None]
     steps = [t for e in sound for t in e.transitions]
-    count = max(len(sound), 1)
+    count = len(sound) or float("nan")  # without a sound episode nothing is known
     return {
         "train/success_rate": sum(e.success for e in sound) / count,
         "train/return": sum(sum(e.rewards) for e in sound) / count,
@@ -461,7 +499,15 @@ def _refuse_other_settings(path: Path, config: TrainConfig) -> None:
     before = json.loads(path.read_text())
     now = json.loads(config.to_json())
     defaults = json.loads(TrainConfig().to_json())  # of settings that came after the run began
-    free = {"resume", "output", "checkpoint_every", "keep_checkpoints"}
+    free = {
+        "resume",
+        "output",
+        "checkpoint_every",
+        "keep_checkpoints",
+        "env_timeout",
+        "endpoint",
+        "endpoint_timeout",
+    }
     differing = [
         f"{k}: {before.get(k, defaults[k])!r} then, {now[k]!r} now"
         for k in now

@@ -16,11 +16,15 @@ ContextKind = Literal["concat", "step"]
 
 
 class Choice(NamedTuple):
-    """An action: its text, its ids, and its decisions with positions relative to the first id (step is 0)."""
+    """An action: its text, its ids, and its decisions with positions relative to the first id (step is 0).
+
+    written: the whole response, where it is more than the action.
+    """
 
     text: str
     ids: tuple[int, ...]
     decisions: list[Decision]
+    written: str | None = None
 
 
 class Transcript(Protocol):

@@ -139,7 +139,7 @@ def _arm(
     confidence: float,
 ) -> ArmResult:
     table = _table(list(runs.values()))
-    low, high = crossed_bootstrap_interval(table, confidence)
+    low, high = crossed_bootstrap_interval(table.tolist(), confidence)
     difference = None
     if against is not None and runs.keys() & against[1].keys():
         difference = _difference(runs, *against, confidence)

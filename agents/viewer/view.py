@@ -1,12 +1,12 @@
 """From a run's folder to its page."""
 
+import importlib.metadata
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import gymnasium
 
-import envrl
 from envrl.agents.viewer.episode_data import episode_data
 from envrl.agents.viewer.page import page
 from envrl.agents.viewer.run_data import RunFolder, columns, read_run
@@ -14,6 +14,14 @@ from envrl.agents.viewer.selection import choose, outlines, read_episodes
 from envrl.envs.core import TextEnv
 from envrl.envs.errors import DataNotFound
 from envrl.wrappers.transition import Transition
+
+
+def _version() -> str:
+    """Of the installed distribution; a bare clone has none."""
+    try:
+        return importlib.metadata.version("envrl")
+    except importlib.metadata.PackageNotFoundError:
+        return "source"
 
 
 def view(
@@ -40,7 +48,7 @@ def view(
     shown, notes = _episodes(run, episodes, updates, model, say)
     settings = run.settings
     data = {
-        "version": envrl.__version__,
+        "version": _version(),
         "name": path.resolve().name,
         "settings": settings,
         "stage": run.position.get("stage"),

@@ -19,6 +19,7 @@ class Conversation(NamedTuple):
         answered: slots of this turn that the user has filled.
         questions: other questions answered in this turn.
         said, seen: outputs of the task that the agent told, that it came across.
+        guessed: outputs that it put into a call before it came across them, where that must not be.
         ended: the user has left.
         transcript: (speaker, text) so far, only where the user needs it.
     """
@@ -28,6 +29,7 @@ class Conversation(NamedTuple):
     questions: int = 0
     said: int = 0
     seen: int = 0
+    guessed: int = 0
     ended: bool = False
     transcript: tuple[tuple[str, str], ...] = ()
 
@@ -37,10 +39,21 @@ def see(task: Task, at: Conversation, text: str, put_in: Mapping[str, Any] | Non
 
     What it put in itself (``put_in``, the arguments of the call) is no news when it comes back.
     """
-    found = _mentioned(task, text, skip=at.seen, said=False)
+    found = _mentioned(task, text, skip=at.seen | at.guessed, said=False)
     if found and put_in:
         found &= ~_mentioned(task, json.dumps(put_in, ensure_ascii=False), skip=~found, said=False)
     return at._replace(seen=at.seen | found) if found else at
+
+
+def use(task: Task, at: Conversation, put_in: Mapping[str, Any]) -> Conversation:
+    """The agent makes a call with the arguments ``put_in``."""
+    open_ones = sum(1 << i for i, output in enumerate(task.outputs) if output.unused) & ~(
+        at.seen | at.guessed
+    )
+    if not open_ones:
+        return at
+    found = _mentioned(task, json.dumps(put_in, ensure_ascii=False), skip=~open_ones, said=False)
+    return at._replace(guessed=at.guessed | found) if found else at
 
 
 def say(task: Task, at: Conversation, text: str) -> Conversation:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from envrl.envs.core import ActionStatus, StepResult
 from envrl.envs.envfactory.actions import Call, Malformed, Message, parse_action, write_call
-from envrl.envs.envfactory.conversation import Conversation, say, see
+from envrl.envs.envfactory.conversation import Conversation, say, see, use
 from envrl.envs.envfactory.delta import Change
 from envrl.envs.envfactory.reward import RewardParts, judge
 from envrl.envs.envfactory.schema import ToolSpec
@@ -80,6 +80,7 @@ class Episode:
         for call, (toolkit, spec, arguments) in zip(parsed, checked, strict=True):
             result = self._sessions[toolkit].call(spec.name, arguments)
             if result.ok:
+                self.at = use(self.task, self.at, call.arguments)
                 self.at = see(self.task, self.at, result.text, call.arguments)
                 self._follow(call, spec)
             results.append(result)

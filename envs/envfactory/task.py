@@ -84,11 +84,14 @@ class Output(_Record):
         value: numbers are compared as numbers, text word by word without regard to case.
         say: the agent must tell it to the user.
         see: it must have stood in a tool's result or in an answer of the user before (a guess does not count).
+        unused: it must also not have been put into a call before that: an id that nobody can know, but that the
+            results of later calls would show as well.
     """
 
     value: int | float | str
     say: bool = True
     see: bool = True
+    unused: bool = False
 
 
 class ToolkitUse(_Record):

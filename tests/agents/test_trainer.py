@@ -182,7 +182,7 @@ def test_an_existing_run_is_not_overwritten(finished):
 
 
 def test_resuming_with_other_settings_says_which(finished):
-    with pytest.raises(EnvRLError, match=r"lr: 0\.0005 then, 0\.1 now"):
+    with pytest.raises(EnvRLError, match=r"lr: 0\.0003 then, 0\.1 now"):
         train(replace(finished[0], resume=True, lr=0.1))
 
 

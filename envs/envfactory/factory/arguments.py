@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,6 +34,7 @@ _ODD: dict[str, tuple[Any, ...]] = {
 }
 _MAX_PER_NAME = 200
 _TOGETHER = 0.6  # share of proposals whose values are drawn to belong together
+_PROVEN = 3  # successes that show that a pool of another name fits
 _MADE = "made"  # the origin of a made-up value
 
 
@@ -76,12 +78,25 @@ class Pools:
         """The texts beside a value of a pool, and its own."""
         return self._values.get(name, {}).get((type(value), value), frozenset())
 
-    def related(self, name: str, kind: str, company: frozenset[str]) -> list[Any]:
-        """The values of a pool that share company with others."""
+    def related(self, name: str, kind: str, company: frozenset[str], closely: bool = False) -> list[Any]:
+        """The values of a pool that share company with others; if ``closely``, those that share the most."""
         pool = self._values.get(name, {})
-        return [
-            value for (_, value), own in pool.items() if _fits(value, kind) and not own.isdisjoint(company)
-        ]
+        shares = [(value, len(own & company)) for (_, value), own in pool.items() if _fits(value, kind)]
+        least = max((share for _, share in shares), default=0) if closely else 1
+        return [value for value, share in shares if share >= max(1, least)]
+
+
+@dataclass
+class _Record:
+    """How often values of a pool were tried as an argument, and how often the call then went well."""
+
+    tries: int = 0
+    good: int = 0
+
+    @property
+    def score(self) -> float:
+        """Twice the share that went well, as far as so few tries tell; 1 where there was none."""
+        return 2.0 * (self.good + 1) / (self.tries + 2)
 
 
 class Proposer:
@@ -95,7 +110,7 @@ class Proposer:
 
     def __init__(self, tools: Mapping[str, ToolSpec], sober: bool = False) -> None:
         self._tools, self._sober = tools, sober
-        self._learned: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
+        self._learned: dict[tuple[str, str], dict[str, _Record]] = defaultdict(dict)
 
     def propose(
         self, tool: str, pools: Pools, rng: np.random.Generator, odd: float = 0.0, optional: float = 0.3
@@ -126,7 +141,7 @@ class Proposer:
         for name, value in proposal.arguments.items():
             origin = proposal.origins[name]
             near = origin.rpartition("_")[2] == normal(name).rpartition("_")[2]
-            free = is_text(name) or self._learned[tool, name].get(_MADE, 1.0) > 1.0
+            free = is_text(name) or self._learned[tool, name].get(_MADE, _Record()).score > 1.0
             if isinstance(value, str) and free and origin != _MADE and not near:
                 return False
         return True
@@ -134,8 +149,9 @@ class Proposer:
     def learn(self, tool: str, proposal: Proposal, ok: bool) -> None:
         """A call with these arguments went well, or not."""
         for name, origin in proposal.origins.items():
-            scores = self._learned[tool, name]
-            scores[origin] = min(max(scores.get(origin, 1.0) * (1.5 if ok else 0.9), 0.05), 100.0)
+            record = self._learned[tool, name].setdefault(origin, _Record())
+            record.tries += 1
+            record.good += ok
 
     def _value(
         self,
@@ -174,7 +190,8 @@ class Proposer:
             return _one_of(_ODD[kind], rng), "odd"
         pool = self._pool(tool, name, kind, pools, rng, bool(schema.get("examples")))
         if pool != _MADE:
-            return _one_of(pools.related(pool, kind, company) or pools.values(pool, kind), rng), pool
+            related = pools.related(pool, kind, company, bool(rng.integers(2))) if company else []
+            return _one_of(related or pools.values(pool, kind), rng), pool
         return made_up(name, kind, schema, rng), _MADE
 
     def _pool(
@@ -183,17 +200,18 @@ class Proposer:
         """The pool to draw from: likely by its name, or by what went well before, or what the schema shows."""
         if kind == "boolean":
             return _MADE
-        learned, wanted = self._learned[tool, name], normal(name)
+        learned, wanted, new = self._learned[tool, name], normal(name), _Record()
         last = wanted.rpartition("_")[2]
-        free = is_text(name) or learned.get(_MADE, 1.0) > 1.0
+        free = is_text(name) or learned.get(_MADE, new).score > 1.0
         made = 12.0 if examples else 3.0 if free or kind != "string" else 1.0
-        names, weights = [_MADE], [made * learned.get(_MADE, 1.0)]
+        names, weights = [_MADE], [made * learned.get(_MADE, new).score]
         for pool in pools.names(kind):
             near = 8.0 if pool == wanted else 3.0 if pool.rpartition("_")[2] == last else 0.5
-            if self._sober and near < 1 and (free or learned.get(pool, 1.0) <= 1.3):
+            record = learned.get(pool, new)
+            if self._sober and near < 1 and (free or record.good < _PROVEN):
                 continue
             names.append(pool)
-            weights.append(near * learned.get(pool, 1.0))
+            weights.append(near * record.score)
         total = np.cumsum(weights)
         return names[int(np.searchsorted(total, rng.random() * total[-1], side="right"))]
 

@@ -13,7 +13,7 @@ import numpy as np
 from envrl.envs.envfactory.factory.arena import Stock
 from envrl.envs.envfactory.factory.chain import Chain, ChainCall
 from envrl.envs.envfactory.factory.phrasing import Phrasing, words_for
-from envrl.envs.envfactory.factory.wording import bare, readable
+from envrl.envs.envfactory.factory.wording import bare, readable, unguessable
 from envrl.envs.envfactory.schema import ToolSpec
 from envrl.envs.envfactory.task import Output, ReferenceStep, Slot, ToolkitUse, Turn
 from envrl.envs.envfactory.toolbox import Toolbox
@@ -83,12 +83,14 @@ def synthesize(
             words = tuple(dict.fromkeys((bare(unsaid), readable(unsaid))))
             slots.append(Slot(name=unsaid, ask=words, reply=f"The {bare(unsaid)} is {words_for(value)}."))
             steps.append(ReferenceStep(say=f"What is the {bare(unsaid)}?"))
-            outputs[value, False] = Output(value=value, say=False)
+            outputs[value, False] = Output(value=value, say=False, unused=unguessable(value))
         for call in (call for call in chain.calls if call.goal == number):
             steps.append(ReferenceStep(tool=call.tool, arguments=call.arguments))
             for parameter, origin in call.origins.items():
                 value = call.arguments[parameter]
-                outputs.setdefault((value, False), Output(value=value, say=False, see=not origin.made))
+                found = not origin.made
+                evidence = Output(value=value, say=False, see=found, unused=found and unguessable(value))
+                outputs.setdefault((value, False), evidence)
         for ask in goal.asks:
             outputs[ask.value, True] = Output(value=ask.value)
         answers += [text for text in [phrasing.answer(goal)] if text]

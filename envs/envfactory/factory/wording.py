@@ -78,6 +78,20 @@ def looks_like_id(value: object) -> bool:
     return any(c.isdigit() for c in text) and not any(c.isspace() or c == "@" for c in text)
 
 
+def unguessable(value: object) -> bool:
+    """Whether nobody hits upon a value by chance: an id with letters and digits.
+
+    >>> unguessable("A4711"), unguessable("2025-03-10"), unguessable("Oslo"), unguessable(4711)
+    (True, False, False, False)
+    """
+    return (
+        isinstance(value, str)
+        and looks_like_id(value)
+        and any(c.isalpha() for c in value)
+        and sum(c.isdigit() for c in value) >= 2
+    )
+
+
 def blanks(template: str) -> list[str]:
     """The names between braces.
 

@@ -14,7 +14,7 @@ from mcp_servers import filesystem, ledger, memory, sqlite
 from envrl.envs.envfactory.delta import Change
 from envrl.envs.envfactory.mcp import McpSession, McpSource
 from envrl.envs.envfactory.schema import InvalidToolkit
-from envrl.envs.envfactory.session import SessionFault
+from envrl.envs.envfactory.session import Result, SessionFault
 from envrl.envs.errors import DataNotFound, InvalidData
 
 Begin = Callable[..., McpSession]
@@ -29,7 +29,7 @@ def test_a_server_that_loads_and_saves(session: Begin) -> None:
         "amount: should be an integer, found string"
     )
     before = bank.digest()
-    assert bank.call("deposit", {"account": "bob", "amount": 5}) == ("5", 5, True)
+    assert bank.call("deposit", {"account": "bob", "amount": 5}) == Result("5", 5, True)
     assert bank.data() == {"ann": 3, "bob": 5} and bank.digest() != before
     assert bank.changes() == [Change(("bob",), "add", 5)]
     kept = pickle.loads(pickle.dumps(bank.snapshot()))

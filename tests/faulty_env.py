@@ -1,0 +1,72 @@
+"""The coin environment with failures at set places."""
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium
+from toy_env import ToyEnv
+
+#: what a failing step does; each but "reported" is outside the contract
+KINDS = ("raise", "die", "no text", "no number", "not finite", "no info", "no actions", "reported", "reset")
+
+
+class FaultyEnv(ToyEnv):
+    """As `ToyEnv`, but for the tasks in ``faults``: (step at which it fails, kind)."""
+
+    def __init__(self, faults: Mapping[str, tuple[int, str]], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._faults, self._dead, self._at = faults, False, 0
+
+    def reset(self, **kwargs: Any) -> Any:
+        if self._dead:
+            raise BrokenPipeError("the process is gone")
+        out = super().reset(**kwargs)
+        self._at = 0
+        if self._faults.get(out[1]["task_id"], (0, ""))[1] == "reset":
+            raise ConnectionError("nobody there")
+        return out
+
+    def step(self, action: str) -> Any:
+        if self._dead:
+            raise BrokenPipeError("the process is gone")
+        observation, reward, terminated, truncated, info = super().step(action)
+        at, kind = self._faults.get(info["task_id"], (-1, ""))
+        self._at += 1
+        if self._at - 1 != at:
+            return observation, reward, terminated, truncated, info
+        if kind == "raise":
+            raise RuntimeError("out of luck")
+        if kind == "die":
+            self._dead = True
+            raise BrokenPipeError("the process is gone")
+        if kind == "hang":
+            time.sleep(60)
+        if kind == "loop":
+            while True:
+                pass
+        if kind == "reported":
+            return observation, 0.0, False, True, {**info, "fault": "the server is gone"}
+        return {
+            "no text": (None, reward, terminated, truncated, info),
+            "no number": (observation, "1", terminated, truncated, info),
+            "not finite": (observation, float("nan"), terminated, truncated, info),
+            "no info": (observation, reward, terminated, truncated, None),
+            "no actions": (
+                observation,
+                reward,
+                terminated,
+                truncated,
+                {**info, "admissible_actions": "look"},
+            ),
+        }[kind]
+
+    def close(self) -> None:
+        if self._dead:
+            raise BrokenPipeError("the process is gone")
+
+
+if "Test/Faulty-v0" not in gymnasium.registry:
+    gymnasium.register(
+        "Test/Faulty-v0", entry_point="faulty_env:FaultyEnv", max_episode_steps=4, disable_env_checker=True
+    )
