@@ -8,6 +8,7 @@ import gymnasium
 
 from envrl.agents.play import play_episode
 from envrl.agents.policies.scripted import Policy
+from envrl.envs.errors import EnvRLError
 from envrl.wrappers.record import RecordTransitions
 
 
@@ -42,10 +43,19 @@ def record_demonstrations(
     partial = folder.with_name(f".{folder.name}.part")
     shutil.rmtree(partial, ignore_errors=True)  # of a run that was killed
     recorder = RecordTransitions(env, partial, policy=label, split=split)
-    won = 0
+    won = faulted = 0
     for number in range(episodes):
-        won += bool(play_episode(recorder, policy, seed=(seed, number)).success)
+        try:
+            won += bool(play_episode(recorder, policy, seed=(seed, number)).success)
+        except EnvRLError:
+            raise
+        except Exception:  # the environment died: its episode is lost, the recording goes on
+            faulted += 1
         progress()
+    if faulted == episodes:
+        raise EnvRLError(
+            f"the environment failed in every one of {episodes} episodes; play one by hand to see how"
+        )
     recorder.writer.close()  # not recorder.close(): the environment lives on
     partial.rename(folder)
     return won

@@ -1,6 +1,5 @@
 """Failures of environments cost their episodes and nothing else."""
 
-import json
 import random
 import threading
 import time
@@ -8,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 from faulty_env import KINDS
-from small_run import SMALL
 
 from envrl.agents.faults import TimedOut, time_limit
 from envrl.agents.models import TinyConfig, build_tiny
@@ -16,9 +14,7 @@ from envrl.agents.policies.constrained import ConstrainedPolicy
 from envrl.agents.rollout import Task, rollout
 from envrl.agents.tagged_format import TaggedFormat
 from envrl.agents.tasks import make_envs
-from envrl.agents.trainer import train
 from envrl.envs.errors import InvalidTask
-from envrl.wrappers.recording import read_transitions
 
 TEXTS = ["You are in the hall. A coin is hidden somewhere.", "go to attic", "look", "take coin"] * 20
 
@@ -124,18 +120,3 @@ def test_no_limit_outside_the_main_thread():
     thread.start()
     thread.join()
     assert done == [True]
-
-
-def test_training_goes_on_and_counts_them(tmp_path):
-    faults = {f"coin-{i}": (1, "die") for i in range(0, 8, 2)}
-    config = replace(
-        SMALL, env="Test/Faulty-v0", env_kwargs={"faults": faults}, output=tmp_path / "run", sft_episodes=0, updates=3,
-        eval_every=0, eval_episodes=8, groups=4, group_size=2,
-    )  # fmt: skip
-    result = train(config)["reinforcement"]
-    assert (result.n, result.faulted) == (4, 4)
-    rows = [json.loads(line) for line in (config.output / "metrics.jsonl").read_text().splitlines()]
-    counted = [row["rollout/faulted"] for row in rows]
-    recorded = list(read_transitions(config.output / "transitions"))
-    assert sum(counted) == sum(t.fault is not None for t in recorded) > 0
-    assert len({t.episode_id for t in recorded}) == 3 * 8
