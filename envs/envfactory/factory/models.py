@@ -11,6 +11,7 @@ from envrl.envs.envfactory.factory.phrasing import words_for
 from envrl.envs.envfactory.factory.refine import Policy
 from envrl.envs.envfactory.factory.synthesize import Reword
 from envrl.envs.envfactory.user import UserFault, complete
+from envrl.envs.errors import DataNotFound
 
 _ORDER = (
     "Say the following request in other words, as one person would to another. Keep every name, number and "
@@ -25,7 +26,7 @@ def load_reword(place: str | None) -> Reword | None:
         place: ``module:function`` with the arguments of `Reword`, an endpoint as ``http://HOST/v1#MODEL``, or None.
 
     Raises:
-        ValueError: it names neither.
+        DataNotFound: there is no such function.
     """
     if place is None:
         return None
@@ -87,5 +88,5 @@ def _load(place: str) -> Callable[..., Any]:
     try:
         function: Callable[..., Any] = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
-        raise ValueError(f"expected 'module:function', got {place!r}: {error}") from error
+        raise DataNotFound(f"expected 'module:function' or an endpoint, got {place!r}: {error}") from error
     return function
