@@ -8,7 +8,15 @@ import numpy as np
 
 from envrl.envs.envfactory.conversation import mentions
 from envrl.envs.envfactory.factory.chain import Ask, Chain, ChainCall, Origin
-from envrl.envs.envfactory.factory.wording import bare, blanks, looks_like_id, normal, readable, words_of
+from envrl.envs.envfactory.factory.wording import (
+    bare,
+    blanks,
+    looks_like_id,
+    normal,
+    readable,
+    unguessable,
+    words_of,
+)
 from envrl.envs.envfactory.schema import ToolSpec
 from envrl.envs.envfactory.sources import Source
 
@@ -108,7 +116,7 @@ class Phrasing:
             ):
                 text += f" of {self._meant(finder, parameter, deeper)}"
         missing = {k: word for k, word in self._told(origin).items() if not mentions(text, word)}
-        ids = [key for key in missing if looks_like_id(missing[key])]
+        ids = [key for key in missing if unguessable(missing[key])]
         text += "".join(f" of {bare(key)} {missing.pop(key)}" for key in ids)
         return text + (
             f" ({', '.join(f'{bare(key)} {word}' for key, word in missing.items())})" if missing else ""

@@ -18,7 +18,9 @@ from envrl.envs.envfactory.toolkits import BUILTIN
 
 #: toolkits of the split ``held_out``; all others are for training
 HELD_OUT = ("library", "fleet", "crm", "hr")
-TASKS = {"train": 480, "held_out": 160}
+TASKS = {"train": 1200, "held_out": 400}
+#: initial states of each toolkit
+STATES = 8
 SEED = 0
 
 
@@ -27,7 +29,7 @@ def suite_stocks(seed: int = SEED) -> dict[str, Stock]:
     stocks = {}
     for name in BUILTIN:
         source = open_source(f"builtin:{name}")
-        found = explore(source, seed)
+        found = explore(source, seed, states=STATES, rounds=3)
         stocks[name] = Stock(source, found, build_graph(source, found), seed)
     return stocks
 
