@@ -7,12 +7,14 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import pytest
 
 pytest.importorskip("pettingzoo", reason="needs the extra pettingzoo")
 
 from pettingzoo.test import api_test, parallel_api_test, parallel_seed_test, seed_test
 
+import envrl  # noqa: F401  (registers the ids)
 from envrl.envs.envfactory.actions import write_call
 from envrl.envs.envfactory.dialogue import LEAVE
 from envrl.envs.envfactory.task import (
@@ -144,6 +146,15 @@ def test_dual_control_in_parallel(home: str) -> None:
     assert env.agents == []
 
 
+def test_the_scripted_user_acts_when_asked(home: str) -> None:
+    env = gymnasium.make("EnvRL/EnvFactory-v0", tasks=home)
+    env.reset()
+    plan = env.unwrapped.expert_actions()  # type: ignore[attr-defined]
+    seen = [env.step(action) for action in plan]
+    assert "User: I have restarted it.\nrestart_device: {" in seen[0][0]
+    assert seen[-1][2] and seen[-1][4]["is_success"]
+
+
 def test_a_user_who_leaves_early_earns_nothing(home: str) -> None:
     env = DialogueParallel(tasks=home, reward="partial")
     env.reset()
@@ -166,10 +177,6 @@ def _play(env: DialogueAEC, task_id: str, reference: list[str], later: list[str]
 
 
 def test_it_is_the_same_environment() -> None:
-    import gymnasium
-
-    import envrl  # noqa: F401  (registers the ids)
-
     single = gymnasium.make("EnvRL/EnvFactory-v0", split="all")
     env = DialogueAEC(split="all")
     played = 0
