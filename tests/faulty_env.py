@@ -1,5 +1,6 @@
 """The coin environment with failures at set places."""
 
+import random
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -11,19 +12,35 @@ from toy_env import ToyEnv
 KINDS = ("raise", "die", "no text", "no number", "not finite", "no info", "no actions", "reported", "reset")
 
 
-class FaultyEnv(ToyEnv):
-    """As `ToyEnv`, but for the tasks in ``faults``: (step at which it fails, kind)."""
+def drawn_fault(task_id: str, share: float) -> tuple[int, str]:
+    """Where and how a task fails when a share of all does: (step, kind); (-1, "") if not at all."""
+    rng = random.Random(task_id)
+    return (rng.randrange(4), rng.choice(KINDS)) if rng.random() < share else (-1, "")
 
-    def __init__(self, faults: Mapping[str, tuple[int, str]], **kwargs: Any) -> None:
+
+class FaultyEnv(ToyEnv):
+    """As `ToyEnv`, but some tasks fail.
+
+    Args:
+        faults: task -> (step at which it fails, kind).
+        share: so many of the other tasks fail too, as `drawn_fault` says.
+    """
+
+    def __init__(
+        self, faults: Mapping[str, tuple[int, str]] | None = None, share: float = 0.0, **kwargs: Any
+    ) -> None:
         super().__init__(**kwargs)
-        self._faults, self._dead, self._at = faults, False, 0
+        self._faults, self._share, self._dead, self._at = faults or {}, share, False, 0
+
+    def _failure(self, task_id: str) -> tuple[int, str]:
+        return self._faults.get(task_id) or drawn_fault(task_id, self._share)
 
     def reset(self, **kwargs: Any) -> Any:
         if self._dead:
             raise BrokenPipeError("the process is gone")
         out = super().reset(**kwargs)
         self._at = 0
-        if self._faults.get(out[1]["task_id"], (0, ""))[1] == "reset":
+        if self._failure(out[1]["task_id"])[1] == "reset":
             raise ConnectionError("nobody there")
         return out
 
@@ -31,7 +48,7 @@ class FaultyEnv(ToyEnv):
         if self._dead:
             raise BrokenPipeError("the process is gone")
         observation, reward, terminated, truncated, info = super().step(action)
-        at, kind = self._faults.get(info["task_id"], (-1, ""))
+        at, kind = self._failure(info["task_id"])
         self._at += 1
         if self._at - 1 != at:
             return observation, reward, terminated, truncated, info
