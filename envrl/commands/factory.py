@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -29,7 +29,7 @@ from envrl.envs.envfactory.factory.explore import explore as explore_source
 from envrl.envs.envfactory.factory.graph import build_graph
 from envrl.envs.envfactory.factory.graph_page import graph_page
 from envrl.envs.envfactory.factory.refine import Refiner, signature
-from envrl.envs.envfactory.factory.synthesize import Draft
+from envrl.envs.envfactory.factory.synthesize import TYPES, Draft
 from envrl.envs.envfactory.factory.synthesize import synthesize as put_in_words
 from envrl.envs.envfactory.factory.verify import verify as verify_source
 from envrl.envs.envfactory.factory.workspace import Workspace
@@ -58,6 +58,10 @@ class BuildConfig:
     """share of initial states and tasks that go to the split held_out"""
     licence: str = "MIT"
     """licence of the tasks, written into each"""
+    states: int = 0
+    """how many initial states to use; 0 for those that verification explored"""
+    types: tuple[str, ...] = ()
+    """keep only these types of tasks: direct, lookup, ask_user, multi_turn, cross_toolkit"""
     embed: str | None = None
     """module:function from texts to vectors, for edges between descriptions that are alike"""
     reword: str | None = None
@@ -70,6 +74,9 @@ def build(config: BuildConfig) -> int:
     """Run all stages and print what was made; 1 where a toolkit is refused."""
     from envrl.envs.envfactory.factory.models import load_policy, load_reword
 
+    unknown = sorted(set(config.types) - set(TYPES))
+    if unknown:
+        raise WrongUse(f"--types: expected some of {', '.join(TYPES)}; got {unknown[0]!r}")
     reword, policy = load_reword(config.reword), load_policy(config.policy)
     work = Workspace(config.output)
     for given in config.sources:
@@ -81,11 +88,15 @@ def build(config: BuildConfig) -> int:
             except ToolkitRefused as refused:
                 print(f"envrl factory build: {refused}", file=sys.stderr)
                 return _FAILED
+        if config.states:
+            with progress_bar(f"exploring {source.name}", "episodes") as bar:
+                found = explore_source(source, config.seed, config.states, rounds=3, progress=bar.to)
         work.save_exploration(source.name, found)
         work.save_report(source.name, report)
         work.save_graph(source.name, build_graph(source, found, config.embed))
     stocks = {name: work.stock(name, config.seed) for name in work.sources()}
     plan = split_states(stocks, config.tasks, config.held_out, config.seed, config.licence)
+    plan = replace(plan, types=config.types)
     with progress_bar("making tasks", "tasks") as bar:
         tasks, counts = make_tasks(stocks, plan, _count(bar, config.tasks), reword, policy)
     if not tasks:

@@ -104,6 +104,7 @@ def test_what_the_gates_say(here: Path, capsys: pytest.CaptureFixture[str]) -> N
         ("factory sample w", "`envrl factory explore` makes it"),
         ("factory export w", "`envrl factory build SOURCE --output w` makes it"),
         ("factory build builtin:bank --output t --reword nowhere:f", "expected 'module:function'"),
+        ("factory build builtin:bank --output t --types easy", "expected some of direct, lookup"),
     ],
 )
 def test_wrong_use(words: str, complaint: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,7 +20,7 @@ from envrl.envs.envfactory.task import Task, write_folder
 from envrl.envs.errors import EnvRLError
 
 #: draws until sampling is given up, for each task that is wanted
-_DRAWS_PER_TASK, _MIN_DRAWS = 12, 400
+_DRAWS_PER_TASK, _MIN_DRAWS, _DRAWS_PER_TYPE = 12, 400, 4
 
 #: (what is done, done so far, of how many)
 Progress = Callable[[str, int, int | None], None]
@@ -42,12 +42,14 @@ class Plan:
         splits: split -> toolkit name -> indices of initial states; empty for all of them.
         tasks: split -> how many.
         seed: of everything. licence: of the tasks.
+        types: keep only tasks of these types (see `Draft`); empty for all.
     """
 
     splits: Mapping[str, Mapping[str, Sequence[int]]]
     tasks: Mapping[str, int]
     seed: int = 0
     licence: str = "MIT"
+    types: tuple[str, ...] = ()
 
 
 def split_states(
@@ -122,9 +124,9 @@ def sampler_for(stocks: Mapping[str, Stock], plan: Plan, split: str) -> Sampler:
     return Sampler({name: stocks[name] for name in part}, seed_of(plan.seed, split), allowed)
 
 
-def most_draws(tasks: int) -> int:
-    """How many draws are made at most for so many tasks."""
-    return max(_MIN_DRAWS, _DRAWS_PER_TASK * tasks)
+def most_draws(tasks: int, types: Sequence[str] = ()) -> int:
+    """How many draws are made at most for so many tasks, more where only some types are kept."""
+    return max(_MIN_DRAWS, _DRAWS_PER_TASK * tasks) * (_DRAWS_PER_TYPE if types else 1)
 
 
 def seed_of(seed: int, split: str) -> int:
@@ -158,12 +160,15 @@ def make_tasks(
         sampler, refiner = sampler_for(stocks, plan, split), Refiner(stocks, plan.licence, policy)
         kept = chains = twice = 0
         try:
-            while kept < wanted and sampler.tried < most_draws(wanted):
+            while kept < wanted and sampler.tried < most_draws(wanted, plan.types):
                 chain = sampler.sample()
                 if chain is None:
                     continue
                 chains += 1
                 draft = synthesize(chain, stocks, refiner.toolbox(chain.states), reword)
+                if plan.types and draft.kind not in plan.types:
+                    refiner.refused["another type"] += 1
+                    continue
                 task = refiner.refine(draft, task_id(draft, split, len(tasks)), split)
                 if task is None:
                     continue

@@ -23,6 +23,10 @@ _SLOT = 0.2  # share of goals of which the user holds back an argument until ask
 _CONNECTIVES = ("Then: ", "After that: ", "And also: ")
 _DONE = ("Done.", "That is done.", "I have done that.")
 
+#: everything is said; something must be looked up; the user must be asked; the user has several turns; tools of
+#: several toolkits are needed
+TYPES = ("direct", "lookup", "ask_user", "multi_turn", "cross_toolkit")
+
 #: (a user's turn, the chain) -> the turn in other words
 Reword = Callable[[str, Chain], str]
 
@@ -32,7 +36,7 @@ class Draft(NamedTuple):
 
     Attributes:
         chain: what it was made from.
-        kind: ``direct``, ``lookup``, ``ask_user``, ``multi_turn`` or ``cross_toolkit``: the hardest that applies.
+        kind: one of `TYPES`, the hardest that applies.
         toolkits, turns, reference, outputs: as in `Task`.
         hidden: values that the user's words must not contain.
     """
