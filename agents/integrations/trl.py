@@ -262,10 +262,11 @@ def _completion(episode: Episode) -> dict[str, Any]:
     start = tokens.actions[0][0]
     end = tokens.replies[-1][1]  # what would lead to another action is no part of the completion
     logprobs, mask, targets = [0.0] * (end - start), [0] * (end - start), [0.0] * (end - start)
-    for decision in tokens.decisions:
-        logprobs[decision.position - start], mask[decision.position - start] = decision.logprob, 1
-    for (first, last), weight in zip(tokens.replies, step_weights(episode.transitions), strict=True):
-        targets[first - start : last - start] = [weight] * (last - first)
+    if episode.fault is None:  # else nothing of it is learned from
+        for decision in tokens.decisions:
+            logprobs[decision.position - start], mask[decision.position - start] = decision.logprob, 1
+        for (first, last), weight in zip(tokens.replies, step_weights(episode.transitions), strict=True):
+            targets[first - start : last - start] = [weight] * (last - first)
     return {
         "prompt_ids": tokens.ids[:start],
         "completion_ids": tokens.ids[start:end],

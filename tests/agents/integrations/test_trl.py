@@ -1,7 +1,6 @@
 """Both objectives in TRL's own GRPOTrainer, on a real model and on real environments."""
 
-from dataclasses import replace
-
+import gymnasium
 import pytest
 import torch
 
@@ -18,6 +17,7 @@ from envrl.agents.integrations.trl import (
     TransitionRows,
     episode_return,
 )
+from envrl.agents.objective_rows import step_weights
 from envrl.agents.objectives import weighted_cross_entropy
 from envrl.agents.policies.constrained import ConstrainedPolicy
 from envrl.agents.policies.generate import GeneratePolicy
@@ -154,7 +154,7 @@ def test_a_completion_is_the_episode_with_only_sampled_tokens_unmasked(lm, playe
         assert len(ids) == len(mask) == len(targets) == len(fields["logprobs"][number])
         assert not any(m and t for m, t in zip(mask, targets, strict=True))
         predicted = [i for i, t in zip(ids, targets, strict=True) if t]
-        kept = [row for row, w in zip(rows, step_weights_of(rows), strict=True) if w]
+        kept = [row for row, w in zip(rows, step_weights(rows), strict=True) if w]
         assert lm.tokenizer.decode(predicted) == "".join(row.next_observation for row in kept)
         whole = [*fields["prompt_ids"][number], *ids]
         with torch.no_grad():
@@ -170,12 +170,6 @@ def test_a_completion_is_the_episode_with_only_sampled_tokens_unmasked(lm, playe
         )
 
 
-def step_weights_of(rows):
-    from envrl.agents.objective_rows import step_weights
-
-    return step_weights(rows)
-
-
 def test_a_policy_that_does_not_choose_among_all_tokens_is_refused(lm, played, tmp_path):
     constrained = EnvironmentRollout(
         make_envs("EnvRL/ALFWorld-v0", 1, "train", {}),
@@ -187,7 +181,21 @@ def test_a_policy_that_does_not_choose_among_all_tokens_is_refused(lm, played, t
         constrained(["procedural/pick_and_place_simple/0"], trainer)
 
 
-def test_faulted_episodes_have_no_reward(lm, played, tmp_path):
-    played.transitions = []
-    assert episode_return([], [0.5, None]) == [0.5, None]
-    assert replace(OFF, inline=False) == ObjectiveSettings(0.0, 0.0, inline=False)
+class Dies(gymnasium.Wrapper):
+    """An environment whose server is gone."""
+
+    def step(self, action):
+        raise ConnectionError("connection refused")
+
+
+def test_a_faulted_episode_has_no_reward_and_teaches_nothing(lm):
+    envs = make_envs("EnvRL/ALFWorld-v0", 2, "train", {})
+    played = EnvironmentRollout(
+        [envs[0], Dies(envs[1])], GeneratePolicy(lm, TaggedFormat(lm), longest=6), max_tokens=300
+    )
+    trainer = type("Holder", (), {"model": lm.model})
+    fields = played(["procedural/pick_and_place_simple/0", "procedural/pick_and_place_simple/1"], trainer)
+    sound, faulted = episode_return([], fields["episode_return"])
+    assert sound == 0.0 and faulted is None
+    assert len(played.transitions) == 1
+    assert not any(fields["env_mask"][1]) and not any(played.targets[1])
