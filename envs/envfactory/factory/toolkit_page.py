@@ -24,8 +24,8 @@ differ, the clock stands still.
 import gymnasium as gym
 import envrl
 
-env = gym.make("EnvRL/EnvFactory-v0", toolkits=["bank"])       # only tasks of one toolkit
-env = gym.make("EnvRL/EnvFactory-v0", split="held_out")        # only toolkits that training never sees
+env = gym.make("EnvRL/EnvFactory-v0", toolkits=["bank"])  # only tasks of one toolkit
+env = gym.make("EnvRL/EnvFactory-v0", split="held_out")  # only toolkits that training never sees
 ```
 
 The suite's tasks are split by toolkit: tasks of split `train` use the toolkits marked so below, tasks of split
