@@ -187,7 +187,7 @@ class TrainConfig:
     aux_cap: float = 0.5
     """The objectives' gradient norm is at most this share of the policy gradient's; 0 lifts the cap."""
     aux_episodes: int = 4
-    """Episodes of a minibatch that the objectives learn from."""
+    """Episodes of a minibatch that the objectives learn from (steps under ``context=step``); 0: all of them."""
     aux_rows: int = 16
     """Inverse-dynamics rows of a minibatch, and of a supervised batch."""
     transitions: Path | None = None
