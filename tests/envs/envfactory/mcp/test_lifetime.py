@@ -35,6 +35,7 @@ for session in sessions:
     session.reset(made.load(json.dumps(made._states[0]).encode()))
 family = psutil.Process().children(recursive=True)
 print(json.dumps([[each.pid for each in family], [str(s._server.folder) for s in sessions]]), flush=True)
+sys.stdin.readline()
 {end}
 """
 
@@ -101,7 +102,10 @@ def test_a_server_is_kept_for_a_moment_only(source: Make) -> None:
 
 @pytest.fixture
 def owner(tmp_path: Path) -> Iterator[Callable[[str], tuple[subprocess.Popen[str], list[int], list[str]]]]:
-    """Starts a process that owns two stubborn servers, and tells (process, ids of its family, folders)."""
+    """Starts a process that owns two stubborn servers, and tells (process, ids of its family, folders).
+
+    It ends in the way that is asked for when it is sent a line.
+    """
     pytest.importorskip("mcp", reason="needs the extra mcp")
     started: list[subprocess.Popen[str]] = []
     path = tmp_path / "ledger.json"
@@ -110,7 +114,7 @@ def owner(tmp_path: Path) -> Iterator[Callable[[str], tuple[subprocess.Popen[str
     def start(end: str) -> tuple[subprocess.Popen[str], list[int], list[str]]:
         code = OWNER.replace("{end}", end)
         words = [sys.executable, "-c", code, str(path)]
-        process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, cwd=ROOT)
+        process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT)
         started.append(process)
         assert process.stdout is not None
         pids, folders = json.loads(process.stdout.readline())
@@ -138,7 +142,7 @@ def test_no_orphan_when_the_owner_is_killed(owner: Any, how: signal.Signals) -> 
 @pytest.mark.parametrize("end", ["raise SystemExit(3)", "os._exit(4)"])
 def test_no_orphan_when_the_owner_ends(owner: Any, end: str) -> None:
     process, pids, _ = owner(end)
-    process.wait(30)
+    process.communicate("\n", timeout=30)
     assert gone(pids)
 
 
