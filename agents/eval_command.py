@@ -1,22 +1,23 @@
 """``envrl eval``: a trained model on the held-out tasks of an environment, with an interval and by kind of task."""
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
 from envrl.agents.chat_texts import ResponseKind
 from envrl.agents.checkpoint import model_folder, run_settings
+from envrl.agents.comparison import compare
 from envrl.agents.display import Bar, Display
+from envrl.agents.eval_tables import comparison_table, sample_counts, success_table
 from envrl.agents.evaluate import Evaluation, evaluate_policy
 from envrl.agents.models import load_model
 from envrl.agents.policies.model_policy import ModelPolicy
 from envrl.agents.policies.settings import PolicyKind, PolicySettings, chat_policy, make_format, make_policy
-from envrl.agents.statistics import wilson_interval
-from envrl.agents.tasks import evaluation_tasks, make_envs, task_ids
+from envrl.agents.statistics import Interval
+from envrl.agents.tasks import evaluation_tasks, make_envs, task_ids, task_type
 from envrl.agents.transcripts import ContextKind
 from envrl.wrappers.shards import ShardWriter
 
@@ -36,6 +37,13 @@ class EvalConfig:
     """Split of the tasks."""
     episodes: int = 300
     """Tasks to play, the first ones of the split."""
+    samples: int = 1
+    """Episodes of each task; with several, pass@k is reported too."""
+    interval: Interval | None = None
+    """``wilson`` takes all episodes as independent, ``bootstrap`` resamples tasks; None: the first for one sample a
+    task, else the second."""
+    against: Path | None = None
+    """Another model on the same tasks (or the output of an earlier evaluation of them): the paired difference."""
     policy: PolicyKind | None = None
     """How probabilities become actions; None: as the run was trained, else constrained."""
     temperature: float = 0.4
@@ -72,37 +80,78 @@ def evaluate(config: EvalConfig, console: Console | None = None) -> Evaluation:
         DataNotFound: there is no model, or the games are missing.
         ValueError: a setting that cannot work.
     """
-    if config.episodes < 1 or config.batch < 1:
-        raise ValueError(f"episodes and batch must be at least 1, got {config.episodes} and {config.batch}")
-    policy = _policy(config)
-    envs = make_envs(config.env, min(config.batch, config.episodes), config.split, config.env_kwargs)
-    tasks = evaluation_tasks(task_ids(envs[0]), config.episodes)
+    if config.episodes < 1 or config.batch < 1 or config.samples < 1:
+        raise ValueError(
+            "episodes, batch and samples must be at least 1, "
+            f"got {config.episodes}, {config.batch} and {config.samples}"
+        )
     with Display(console) as display:
-        title = f"Evaluation of {config.model or config.endpoint_model}"
-        with display.stage(title, len(tasks)) as bar:
-            result, episodes = evaluate_policy(
-                policy,
-                envs,
-                tasks,
-                config.seed,
-                _counted(bar),
-                config.env_timeout,
-                None if policy.lm is None else policy.lm.max_tokens,
-            )
-        display.console.print(result_by_type(result))
-        if config.output is not None:
-            config.output.mkdir(parents=True, exist_ok=True)
-            path = config.output / "evaluation.json"
-            path.write_text(json.dumps(result.to_dict(), indent=1) + "\n")
-            with ShardWriter(config.output / "transitions") as writer:
-                for episode in episodes:
-                    writer.extend(episode.transitions)
-            display.say(f"evaluation: {path}")
+        result, kinds = _evaluate(config, config.output, display)
+        if config.against is not None:
+            other = _other(config, config.against, display)
+            comparison = compare(result, other, kinds)
+            names = str(config.model or config.endpoint_model), str(config.against)
+            display.say(f"{names[0]} less {names[1]}")
+            display.console.print(comparison_table(comparison))
+            if config.output is not None:
+                text = json.dumps({"first": names[0], "second": names[1], **comparison.to_dict()}, indent=1)
+                (config.output / "comparison.json").write_text(text + "\n")
     return result
 
 
-def _policy(config: EvalConfig) -> ModelPolicy:
-    """The policy that the run has, with what the command line changes; of a chat endpoint where there is no model."""
+def _evaluate(config: EvalConfig, output: Path | None, display: Display) -> tuple[Evaluation, dict[str, str]]:
+    """Evaluate one model; the result and the kind of each task."""
+    policy, trained = _policy(config)
+    count = min(config.batch, config.episodes * config.samples)
+    envs = make_envs(config.env, count, config.split, config.env_kwargs)
+    tasks = evaluation_tasks(task_ids(envs[0]), config.episodes)
+    title = f"Evaluation of {config.model or config.endpoint_model}"
+    with display.stage(title, len(tasks) * config.samples) as bar:
+        result, episodes = evaluate_policy(
+            policy,
+            envs,
+            tasks,
+            config.seed,
+            _counted(bar),
+            config.env_timeout,
+            None if policy.lm is None else policy.lm.max_tokens,
+            config.samples,
+            config.interval,
+        )
+    kinds = {task: task_type(envs[0], task) for task in result.outcomes}
+    display.console.print(success_table(result, kinds, config.samples, config.interval))
+    if output is not None:
+        output.mkdir(parents=True, exist_ok=True)
+        chosen = {key: value for key, value in asdict(config).items() if value is not None}
+        written = {
+            **result.to_dict(),
+            "pass_at_k": {k: result.pass_at(k) for k in sample_counts(config.samples)},
+            "kinds": kinds,
+            "settings": {**trained, **chosen},
+        }
+        path = output / "evaluation.json"
+        path.write_text(json.dumps(written, indent=1, default=str) + "\n")
+        with ShardWriter(output / "transitions") as writer:
+            for episode in episodes:
+                writer.extend(episode.transitions)
+        display.say(f"evaluation: {path}")
+    return result, kinds
+
+
+def _other(config: EvalConfig, path: Path, display: Display) -> Evaluation:
+    """The evaluation to compare with: one that was written, or the same tasks with another model."""
+    written = path / "evaluation.json"
+    if written.is_file():
+        return Evaluation.from_dict(json.loads(written.read_text()))
+    output = None if config.output is None else config.output / "against"
+    return _evaluate(replace(config, model=path), output, display)[0]
+
+
+def _policy(config: EvalConfig) -> tuple[ModelPolicy, dict[str, Any]]:
+    """The policy that the run has, with what the command line changes; of a chat endpoint where there is no model.
+
+    The settings of the run come with it, {} where there is none.
+    """
     changes = {
         name: getattr(config, name)
         for name in (
@@ -117,25 +166,13 @@ def _policy(config: EvalConfig) -> ModelPolicy:
         )
     }
     if config.model is None:
-        return chat_policy(PolicySettings.of({"policy": "endpoint"}, **changes), config.temperature)
+        return chat_policy(PolicySettings.of({"policy": "endpoint"}, **changes), config.temperature), {}
     if config.model.exists():
         lm, trained = load_model(str(model_folder(config.model))), run_settings(config.model)
     else:
         lm, trained = load_model(str(config.model)), {}
     settings = PolicySettings.of(trained, **changes)
-    return make_policy(lm, make_format(lm, settings), settings, config.temperature)
-
-
-def result_by_type(result: Evaluation) -> Table:
-    """Success by kind of task, with 95 % Wilson intervals."""
-    table = Table(title=f"Success, {result.mean_steps:.1f} steps an episode, {result.faulted} faulted")
-    for heading in ("task", "solved", "episodes", "rate", "95 % interval"):
-        table.add_column(heading, justify="left" if heading == "task" else "right")
-    rows = dict(result.by_type) if set(result.by_type) != {""} else {}
-    for kind, (won, n) in [*rows.items(), ("all", (result.successes, result.n))]:
-        low, high = wilson_interval(won, n)
-        table.add_row(kind, str(won), str(n), f"{won / max(n, 1):.1%}", f"{low:.1%} - {high:.1%}")
-    return table
+    return make_policy(lm, make_format(lm, settings), settings, config.temperature), trained
 
 
 def _counted(bar: Bar) -> Any:

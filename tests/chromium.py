@@ -21,6 +21,8 @@ FLAGS = (
     "disable-background-networking",
     "disable-component-update",
     "disable-sync",
+    # no smooth scrolling, during which nothing is where it seems
+    "force-prefers-reduced-motion",
     # whatever a page asks for of a network fails, and the console says so
     "proxy-server=127.0.0.1:9",
     "proxy-bypass-list=<-loopback>",

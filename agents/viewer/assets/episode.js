@@ -128,7 +128,7 @@ function goToTurn(number) {
   const last = (current.episode?.turns.length ?? 0) - 1;
   if (last < 0) return;
   selectTurn(Math.min(last, Math.max(0, number)));
-  by(`turn-${current.turn + 1}`).scrollIntoView({ block: "nearest" });
+  by(`turn-${current.turn + 1}`).scrollIntoView({ block: "nearest", behavior: "instant" });
 }
 function toggleChoices() {
   current.choices = !current.choices;
