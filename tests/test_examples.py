@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from chat_model import chat_model
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+#: takes minutes with the model it is about
+LONG = "smollm2_lora.py"
 #: arguments that keep a run short, and what its output must hold
 RUNS: dict[str, tuple[str, Sequence[str]]] = {
     "demo.py": (
@@ -44,12 +47,21 @@ def test_an_example_fits_on_a_screen_and_says_how_to_run_it(path: Path) -> None:
     assert f"python examples/{path.name}" in text
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [p for p in EXAMPLES if p.name != LONG], ids=lambda path: path.name)
 def test_an_example_runs(path: Path, tmp_path: Path) -> None:
     words, promised = RUNS.get(path.name, ("", ()))
     shown = run(path.name, *words.split(), cwd=tmp_path)
     assert shown.strip()
     for text in promised:
+        assert text in shown
+
+
+def test_the_long_example_runs_with_a_small_model(tmp_path: Path) -> None:
+    base = tmp_path / "base"
+    chat_model(["You are in the middle of a room.", "go to desk 1"] * 20).save(base)
+    words = f"--model {base} --episodes 4 --sft-updates 2 --updates 1 --eval-episodes 2 --output run"
+    shown = run(LONG, *words.split(), cwd=tmp_path)
+    for text in ("update 1  success ", "constrained: ", "score: ", "generate: "):
         assert text in shown
 
 
