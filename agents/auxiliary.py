@@ -1,7 +1,7 @@
 """The objectives of a minibatch: which episodes and rows they learn from, and their gradient."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from torch import Tensor
@@ -19,6 +19,7 @@ from envrl.agents.objective_rows import (
     state_prediction_row,
 )
 from envrl.agents.objectives import ObjectiveRow, weighted_loss
+from envrl.agents.processes import Processes
 from envrl.agents.prompts import ActionMenu, EpisodeFormat
 from envrl.agents.samples import Recorded, Sample
 
@@ -34,12 +35,14 @@ class Objectives:
         heads: with the objectives' own output layer, where they have one.
         format: tokens of an episode.
         config: settings of the run.
+        processes: that share the forwards.
     """
 
     lm: LanguageModel
     heads: Heads
     format: EpisodeFormat
     config: TrainConfig
+    processes: Processes = field(default_factory=Processes)
 
     def episodes(
         self, samples: Sequence[Sample], recorded: Sequence[Recorded], share: float, rng: np.random.Generator
@@ -110,7 +113,7 @@ class Objectives:
         return weighted_loss(head, hidden, rows, self.config.aux_loss, self.config.aux_mae_clip)
 
     def backward(self, rows: Sequence[ObjectiveRow], weight: float, count: float | None = None) -> float:
-        """Backward through ``weight`` times the mean over the target tokens of rows in a forward of their own.
+        """Backward through ``weight`` times the mean over the target tokens of rows in forwards of their own.
 
         Args:
             rows: the rows.
@@ -118,21 +121,22 @@ class Objectives:
             count: the mean's denominator, where other rows share it; by default these rows' own.
 
         Returns:
-            The mean.
+            This process's part of the mean.
         """
         count = total_weight(rows) if count is None else count
         if not count:
             return 0.0
         mean = 0.0
-        for indices in bucket([len(row.ids) for row in rows], self.config.batch_tokens):
-            batch = [rows[i] for i in indices]
+        mine = self.processes.share(rows, lambda row: len(row.ids))
+        for indices in bucket([len(row.ids) for row in mine], self.config.batch_tokens):
+            batch = [mine[i] for i in indices]
             total, _ = self.loss(self.lm.hidden(pad([r.ids for r in batch], self.lm.device)), batch)
             (weight * total / count).backward()
             mean += float(total.detach()) / count
         return mean
 
     def separate(self, episodes: Episodes, rng: np.random.Generator) -> dict[str, float]:
-        """Backward through both objectives at their full weights, in forwards of their own; their means."""
+        """Backward through both objectives at their full weights, in forwards of their own; parts of their means."""
         config, metrics = self.config, {}
         if config.state_prediction:
             rows = self.state_rows(episodes, rng)

@@ -210,7 +210,12 @@ class TrainConfig:
     keep_checkpoints: int = 2
     """Older checkpoints are removed; the last one of each stage is kept."""
     threads: int = 0
-    """Threads of PyTorch; 0 leaves its choice."""
+    """Threads of PyTorch in each process; 0 leaves its choice."""
+    trackers: tuple[str, ...] = ()
+    """Experiment trackers that get the metrics too, by accelerate's names: ``tensorboard``, ``wandb``, ..."""
+    processes: int = 1
+    """Training processes on this machine, which share rollouts and updates. On several GPUs or machines `accelerate
+    launch` starts them instead."""
 
     def __post_init__(self) -> None:
         for name in (
@@ -221,6 +226,7 @@ class TrainConfig:
             "sft_batch_tokens",
             "checkpoint_every",
             "loss_length",
+            "processes",
         ):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")

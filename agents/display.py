@@ -44,10 +44,11 @@ class Display:
     Args:
         console: where to; a new one by default.
         rows: newest updates in the live table.
+        quiet: show nothing.
     """
 
-    def __init__(self, console: Console | None = None, rows: int = 8) -> None:
-        self.console = console or Console()
+    def __init__(self, console: Console | None = None, rows: int = 8, quiet: bool = False) -> None:
+        self.console = console or Console(quiet=quiet)
         self._rows, self._metrics = rows, list[dict[str, Any]]()
         self._progress = Progress(
             TextColumn("{task.description:<28}"),

@@ -7,6 +7,7 @@ from typing import Any
 import gymnasium
 
 from envrl.agents.policies.model_policy import ModelPolicy
+from envrl.agents.processes import Processes
 from envrl.agents.rollout import Episode, Progress, Task, rollout
 from envrl.agents.statistics import Interval, pass_at_k, success_interval
 from envrl.agents.tasks import task_type
@@ -97,23 +98,29 @@ def evaluate_policy(
     max_tokens: int | None = None,
     samples: int = 1,
     interval: Interval | None = None,
+    processes: Processes | None = None,
 ) -> tuple[Evaluation, list[Episode]]:
     """Play every task ``samples`` times; sampling follows from ``seed``, so evaluations differ by the model alone.
 
-    The first sample of each task is the same however many there are.
+    The first sample of each task is the same however many there are. Several processes share the episodes.
     """
+    processes = processes or Processes()
+    everything = [task for _ in range(samples) for task in tasks]
+    own = processes.slice(len(everything))
     if policy.lm is not None:
         policy.lm.model.eval()
     episodes = rollout(
         envs,
-        [task for _ in range(samples) for task in tasks],
+        everything[own],
         policy,
         (seed,),
         label="evaluation",
+        first=own.start,
         progress=progress,
         timeout=timeout,
         max_tokens=max_tokens,
     )
+    episodes = processes.gather(episodes)
     if policy.lm is not None:
         policy.lm.model.train()
     return summarize(episodes, envs[0], interval), episodes

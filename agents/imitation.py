@@ -4,17 +4,16 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from torch import Tensor
 
-from envrl.agents.auxiliary import Objectives
-from envrl.agents.batches import epoch, pad
+from envrl.agents.auxiliary import Objectives, total_weight
+from envrl.agents.batches import epoch
 from envrl.agents.config import TrainConfig
 from envrl.agents.heads import Heads
 from envrl.agents.models import LanguageModel
-from envrl.agents.objectives import ObjectiveRow
-from envrl.agents.optimizers import Optimizers, learning_rate_factor
+from envrl.agents.optimizers import Optimizers, learning_rate_factor, take_gradients
 from envrl.agents.policies.distributions import policy_forward
 from envrl.agents.policies.model_policy import ModelPolicy
+from envrl.agents.processes import Processes
 from envrl.agents.prompts import EpisodeFormat
 from envrl.agents.samples import Recorded, recorded_rows
 from envrl.wrappers.transition import Transition
@@ -39,6 +38,7 @@ class Imitation:
         data: demonstrations.
         format: tokens of an episode.
         config: settings of the run.
+        processes: that share the work.
     """
 
     WARMUP = 20
@@ -52,46 +52,61 @@ class Imitation:
         data: Sequence[Recorded],
         format: EpisodeFormat,
         config: TrainConfig,
+        processes: Processes,
     ) -> None:
         self._lm, self._optimizers, self._data = lm, optimizers, data
-        self._objectives, self._config = Objectives(lm, heads, format, config), config
+        self._objectives = Objectives(lm, heads, format, config, processes)
+        self._config, self._processes = config, processes
         self._epoch, self._before = -1, 0
         self._batches: list[list[int]] = []
 
     def update(self, index: int) -> dict[str, float]:
         """Learn from the ``index``-th batch; losses per token (nats)."""
-        config = self._config
+        config, objectives = self._config, self._objectives
         batch = [self._data[i] for i in self._batch(index)]
         rng = np.random.default_rng([config.seed, 11, index])
-        sequences = [d.tokens for d in batch]
-        hidden, logprobs, _ = policy_forward(self._lm, sequences)
-        metrics = {}
-        loss = hidden.sum() * 0.0
-        if any(s.decisions for s in sequences):
-            loss = loss - logprobs.mean()
-            metrics["loss/action"] = -float(logprobs.detach().mean())
-        if config.sft_state_prediction:
-            if config.aux_targets == "true" and config.aux_mode != "rows":
-                total, weight = self._objectives.loss(hidden, [self._objectives.row(d) for d in batch])
-            else:
-                total, weight = self._forward(self._objectives.state_rows(batch, rng))
-            mean = total / max(weight, 1.0)
-            loss = loss + config.sft_state_prediction * mean
-            metrics["loss/state_prediction"] = float(mean.detach())
+        on_the_side = config.aux_targets == "shuffled" or config.aux_mode == "rows"
+        figures = self._backward(batch, inline=config.sft_state_prediction > 0 and not on_the_side)
+        if config.sft_state_prediction and on_the_side:
+            rows = objectives.state_rows(batch, rng)
+            figures["loss/state_prediction"] = objectives.backward(rows, config.sft_state_prediction)
         if config.sft_inverse_dynamics:
-            rows = self._objectives.inverse_rows(batch, rng)
+            rows = objectives.inverse_rows(batch, rng)
             if rows:
-                total, weight = self._forward(rows)
-                loss = loss + config.sft_inverse_dynamics * total / weight
-                metrics["loss/inverse_dynamics"] = float(total.detach()) / weight
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(self._optimizers.parameters, config.max_grad_norm)
+                figures["loss/inverse_dynamics"] = objectives.backward(rows, config.sft_inverse_dynamics)
+        parameters = self._optimizers.parameters
+        gradients = take_gradients(parameters)
+        self._processes.add(gradients)
+        for parameter, gradient in zip(parameters, gradients, strict=True):
+            parameter.grad = gradient
+        torch.nn.utils.clip_grad_norm_(parameters, config.max_grad_norm)
         self._optimizers.step(learning_rate_factor(index, config.sft_updates, self.WARMUP, self.FLOOR))
-        return metrics
+        return self._processes.add_figures(figures)
 
-    def _forward(self, rows: Sequence[ObjectiveRow]) -> tuple[Tensor, float]:
-        """Summed loss and weight of rows in a forward of their own."""
-        return self._objectives.loss(self._lm.hidden(pad([r.ids for r in rows], self._lm.device)), rows)
+    def _backward(self, batch: Sequence[Recorded], inline: bool) -> dict[str, float]:
+        """Backward through the loss of the actions, with ``inline`` through state prediction's on the same forward.
+
+        Returns:
+            This process's part of their means.
+        """
+        mine = self._processes.share(batch, lambda d: len(d.tokens.ids))
+        decisions = sum(len(d.tokens.decisions) for d in batch)
+        if not mine:
+            return {}
+        figures = {}
+        hidden, logprobs, _ = policy_forward(self._lm, [d.tokens for d in mine])
+        loss = hidden.sum() * 0.0
+        if decisions:
+            loss = loss - logprobs.sum() / decisions
+            figures["loss/action"] = float(loss.detach())
+        if inline:
+            count = total_weight([self._objectives.row(d) for d in batch])
+            total, _ = self._objectives.loss(hidden, [self._objectives.row(d) for d in mine])
+            mean = total / max(count, 1.0)
+            loss = loss + self._config.sft_state_prediction * mean
+            figures["loss/state_prediction"] = float(mean.detach())
+        loss.backward()
+        return figures
 
     def _batch(self, index: int) -> list[int]:
         # Epochs have different numbers of batches; a resumed run walks through them again, which is cheap.

@@ -67,6 +67,11 @@ class LanguageModel:
         """Where the weights are."""
         return next(self.model.parameters()).device
 
+    def to(self, device: torch.device) -> "LanguageModel":
+        """Itself, with its weights on ``device``."""
+        cast(Any, self.model).to(device)
+        return self
+
     @property
     def is_tiny(self) -> bool:
         """Whether the tokenizer is one of ours, with the structure tokens of `SPECIAL_TOKENS`."""

@@ -19,8 +19,9 @@ from envrl.agents.heads import Heads
 from envrl.agents.losses import clipped_policy_loss, clipped_value_loss, decision_weights, k3_divergence
 from envrl.agents.models import LanguageModel
 from envrl.agents.objectives import ObjectiveRow
-from envrl.agents.optimizers import Optimizers, Pocket
+from envrl.agents.optimizers import Optimizers, Pocket, take_gradients
 from envrl.agents.policies.distributions import policy_forward
+from envrl.agents.processes import Processes
 from envrl.agents.prompts import EpisodeFormat
 from envrl.agents.samples import Sample
 
@@ -31,6 +32,7 @@ class Learner:
 
     lm: the model. reference: the policy that the divergence is measured from, or None. heads: the critic and the
     objectives' output layer. optimizers: of all of them. format: tokens of an episode. config: settings of the run.
+    processes: that share the work.
     """
 
     lm: LanguageModel
@@ -39,11 +41,21 @@ class Learner:
     optimizers: Optimizers
     format: EpisodeFormat
     config: TrainConfig
+    processes: Processes = field(default_factory=Processes)
 
     @property
     def objectives(self) -> Objectives:
         """Both objectives."""
-        return Objectives(self.lm, self.heads, self.format, self.config)
+        return Objectives(self.lm, self.heads, self.format, self.config, self.processes)
+
+    def take_gradients(self) -> list[Tensor]:
+        """The gradients of all processes together; the parameters' are cleared."""
+        return self.summed(take_gradients(self.optimizers.parameters))
+
+    def summed(self, gradients: list[Tensor]) -> list[Tensor]:
+        """The same list, of which each process held its part."""
+        self.processes.add(gradients)
+        return gradients
 
 
 @dataclass
@@ -83,6 +95,9 @@ def policy_backward(
         chosen: the minibatch.
         informative: those of it that have a gradient.
         shared: state prediction on the same forward.
+
+    Returns:
+        This process's part of the means: losses, entropy, share of clipped decisions.
     """
     lm, config = learner.lm, learner.config
     counts = [len(s.tokens.decisions) for s in chosen]
@@ -92,8 +107,9 @@ def policy_backward(
     states = sum(len(s.tokens.actions) for s in chosen)
     totals = {"loss/policy": 0.0, "loss/kl": 0.0, "policy/entropy": 0.0, "policy/clipped": 0.0}
     value_loss = 0.0
-    decisions = 0
-    for batch in _batches(informative, config.batch_tokens, shared):
+    decisions = sum(len(s.tokens.decisions) for s in informative)
+    mine = learner.processes.share(informative, lambda s: s.tokens.cost)
+    for batch in _batches(mine, config.batch_tokens, shared):
         sequences = [s.tokens for s in batch]
         hidden, logprobs, entropy = policy_forward(lm, sequences, config.temperature)
         old = torch.tensor([d.logprob for s in sequences for d in s.decisions], device=lm.device)
@@ -128,7 +144,6 @@ def policy_backward(
             change = (logprobs - old).exp() - 1
             above = change > (config.clip if high is None else high)
             totals["policy/clipped"] += float((above | (change < -config.clip)).sum())
-        decisions += len(old)
     metrics = {
         key: value / max(divisor if key == "loss/policy" else decisions, 1) for key, value in totals.items()
     }

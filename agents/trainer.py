@@ -32,6 +32,7 @@ from envrl.agents.display import Bar, Display, results_table
 from envrl.agents.evaluate import Evaluation, evaluate_policy
 from envrl.agents.heads import Heads
 from envrl.agents.imitation import Imitation, demonstrations
+from envrl.agents.launch import is_launched, launch
 from envrl.agents.metrics import MetricsFile
 from envrl.agents.models import LanguageModel, build_tiny, load_model, with_lora
 from envrl.agents.objectives import coefficient
@@ -41,9 +42,11 @@ from envrl.agents.policies.model_policy import ModelPolicy
 from envrl.agents.policies.scripted import ImitablePolicy, Policy, RandomPolicy
 from envrl.agents.policies.settings import PolicySettings, make_format, make_policy
 from envrl.agents.policy_gradient import Learner
+from envrl.agents.processes import Processes
 from envrl.agents.rollout import Episode, Task, rollout
 from envrl.agents.samples import Recorded, make_samples, recorded_samples
 from envrl.agents.tasks import evaluation_tasks, make_envs, task_ids, training_tasks
+from envrl.agents.trackers import Trackers
 from envrl.agents.update import policy_update
 from envrl.envs.errors import EnvRLError
 from envrl.wrappers.recording import iter_episodes
@@ -66,7 +69,7 @@ def train(config: TrainConfig, display: Display | None = None) -> dict[str, Eval
 
     Args:
         config: its settings.
-        display: where to show it.
+        display: where to show it; several processes show it on the terminal.
 
     Returns:
         Evaluations by stage: ``untrained``, ``imitation``, ``reinforcement`` (those that took place).
@@ -76,10 +79,13 @@ def train(config: TrainConfig, display: Display | None = None) -> dict[str, Eval
         EnvRLError: ``output`` holds another run, or ``resume`` finds none.
         Interrupted: Ctrl-C; a checkpoint was written.
     """
+    if config.processes > 1 and not is_launched():
+        return launch(train, config, config.processes)
     if config.threads:
         torch.set_num_threads(config.threads)
-    with display or Display() as shown, _deferred_interrupt() as interrupted:
-        return Trainer(config, shown, interrupted).run()
+    processes = Processes.launched()
+    with display or Display(quiet=not processes.is_main) as shown, _deferred_interrupt() as interrupted:
+        return Trainer(config, shown, interrupted, processes).run()
 
 
 class Trainer:
@@ -89,10 +95,18 @@ class Trainer:
         config: settings.
         display: where to show the run.
         interrupted: asked between updates whether to stop.
+        processes: that share the work, of which the main one writes; None: this one alone.
     """
 
-    def __init__(self, config: TrainConfig, display: Display, interrupted: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        config: TrainConfig,
+        display: Display,
+        interrupted: Callable[[], bool],
+        processes: Processes | None = None,
+    ) -> None:
         self.config, self.display, self._interrupted = config, display, interrupted
+        self.processes = processes = processes or Processes()
         self.folder = config.output
         self.checkpoints = self.folder / "checkpoints"
         self.metrics = MetricsFile(self.folder / "metrics.jsonl")
@@ -105,9 +119,11 @@ class Trainer:
             "wall_s": 0.0,
             "results": [],
         }
-        self.envs = make_envs(config.env, config.groups * config.group_size, config.split, config.env_kwargs)
+        own = -(-config.groups // processes.count) * config.group_size
+        self.envs = make_envs(config.env, own, config.split, config.env_kwargs)
         self.ids = task_ids(self.envs[0])
-        resumed = self._prepare_folder()
+        with processes.main_first():
+            resumed = self._prepare_folder()
         self._clock = time.monotonic()
         self._faulted = 0
         self.reference: LanguageModel | None = None
@@ -118,7 +134,8 @@ class Trainer:
         self.optimizers = self._optimizers()
         if resumed is not None:
             checkpoint.load_optimizers(resumed, self.optimizers)
-            self._drop_lost_work()
+            if processes.is_main:
+                self._drop_lost_work()
 
     # ---- the run ---------------------------------------------------------------------------------------
 
@@ -141,11 +158,13 @@ class Trainer:
 
     def _imitate(self) -> None:
         config = self.config
-        episodes = list(iter_episodes(self._demonstrations()))
+        with self.processes.main_first():
+            folder = self._demonstrations()
+        episodes = list(iter_episodes(folder))
         if self.state["update"] == 0:
             self.state["env_steps"] = sum(map(len, episodes))
         data = demonstrations(episodes, self._policy(config.temperature))
-        stage = Imitation(self.lm, self.heads, self.optimizers, data, self.format, config)
+        stage = Imitation(self.lm, self.heads, self.optimizers, data, self.format, config, self.processes)
         recent: list[dict[str, float]] = []
         with self.display.stage("Imitation", config.sft_updates, self.state["update"]) as bar:
             for index in range(self.state["update"], config.sft_updates):
@@ -162,9 +181,12 @@ class Trainer:
             self.reference = self._frozen_copy()
         recorded = self._recorded()
         policy = self._policy(config.temperature)
-        learner = Learner(self.lm, self.reference, self.heads, self.optimizers, self.format, config)
+        learner = Learner(
+            self.lm, self.reference, self.heads, self.optimizers, self.format, config, self.processes
+        )
         with (
             ShardWriter(self.folder / "transitions") as writer,
+            Trackers(config.trackers if self.processes.is_main else (), config) as trackers,
             self.display.stage("Reinforcement", config.updates, self.state["update"]) as bar,
         ):
             for index in range(self.state["update"], config.updates):
@@ -185,8 +207,9 @@ class Trainer:
                     rng=self._rng(_UPDATE, index),
                 )
                 annotate(samples)
-                for episode in episodes:
-                    writer.extend(episode.transitions)
+                if self.processes.is_main:
+                    for episode in episodes:
+                        writer.extend(episode.transitions)
                 self.state["update"] = index + 1
                 self.state["env_steps"] += sum(len(e.transitions) for e in episodes)
                 row = {
@@ -202,7 +225,9 @@ class Trainer:
                 if self._evaluation_due(index + 1):
                     row["eval/success_rate"] = self._measure("evaluation")[0].success_rate
                 row["wall_s"] = self._wall()
-                self.metrics.append(row)
+                if self.processes.is_main:
+                    self.metrics.append(row)
+                    trackers.log(row)
                 self.display.update(row)
                 bar.advance()
                 self._pause(every=config.checkpoint_every, before=writer.flush)
@@ -217,9 +242,10 @@ class Trainer:
 
         def play(tasks: Sequence[Task], number: int) -> list[Episode]:
             again = f"/redraw-{number}" if number else ""
-            return rollout(
+            own = self.processes.slice(len(tasks), config.group_size)
+            played = rollout(
                 self.envs,
-                tasks,
+                tasks[own],
                 policy,
                 (config.seed, _ROLLOUT, index, number) if number else (config.seed, _ROLLOUT, index),
                 run_id=f"{self.folder.name}-{config.seed}/update-{index}{again}",
@@ -227,11 +253,15 @@ class Trainer:
                 label="learner",
                 max_tokens=self._max_tokens,
                 timeout=config.env_timeout,
+                first=own.start,
             )
+            return self.processes.gather(played)
 
         self.lm.model.eval()
         if isinstance(policy, EndpointPolicy) and config.endpoint_sync == "lora":
-            policy.publish(self.folder / "published", f"{self.folder.name}-{config.seed}-{index}")
+            with self.processes.main_first():
+                if self.processes.is_main:
+                    policy.publish(self.folder / "published", f"{self.folder.name}-{config.seed}-{index}")
         collected = collect(play, draw, config.groups, config.effective("redraws"), config.gamma)
         self.lm.model.train()
         self._refuse_faults(collected[1])
@@ -258,10 +288,11 @@ class Trainer:
 
     def _measure(self, title: str) -> tuple[Evaluation, list[Episode]]:
         config = self.config
-        envs = make_envs(config.env, min(128, config.eval_episodes), config.eval_split, config.env_kwargs)
+        own = -(-config.eval_episodes // self.processes.count)
+        envs = make_envs(config.env, min(128, own), config.eval_split, config.env_kwargs)
         tasks = evaluation_tasks(task_ids(envs[0]), config.eval_episodes)
         policy = self._policy(config.eval_temperature)
-        with self.display.stage(title, len(tasks)) as bar:
+        with self.display.stage(title, len(tasks[self.processes.slice(len(tasks))])) as bar:
             return evaluate_policy(
                 policy,
                 envs,
@@ -270,6 +301,7 @@ class Trainer:
                 _episodes_to(bar),
                 config.env_timeout,
                 self._max_tokens,
+                processes=self.processes,
             )
 
     def _report(self) -> None:
@@ -295,13 +327,14 @@ class Trainer:
             raise EnvRLError(
                 f"{self.folder} has metrics and no checkpoint; start a new run in another folder"
             )
-        if not config.resume and (self.folder / "config.json").exists():
+        if self.processes.is_main and not config.resume and (self.folder / "config.json").exists():
             raise EnvRLError(
                 f"{self.folder} holds a run already; add --resume to go on with it, or choose another --output"
             )
         self.folder.mkdir(parents=True, exist_ok=True)
         if resumed is None:
-            (self.folder / "config.json").write_text(config.to_json())
+            if self.processes.is_main:
+                (self.folder / "config.json").write_text(config.to_json())
             return None
         _refuse_other_settings(self.folder / "config.json", config)
         self.state = checkpoint.load_state(resumed)
@@ -312,19 +345,21 @@ class Trainer:
         if resumed is not None:
             held = checkpoint.reference_folder(resumed)
             if held is not None:
-                self.reference = load_model(str(held))
+                self.reference = load_model(str(held)).to(self.processes.device)
             lm = load_model(str(resumed / "model"))
         elif config.init is not None:
             lm = load_model(str(checkpoint.model_folder(config.init)))
         elif config.model == "tiny":
-            sources = [self._demonstrations(), *([config.transitions] if config.transitions else [])]
+            with self.processes.main_first():
+                folder = self._demonstrations()
+            sources = [folder, *([config.transitions] if config.transitions else [])]
             lm = build_tiny((text for source in sources for text in _texts(source)), seed=config.seed)
         else:
             lm = load_model(config.model)
         if config.lora_rank and not lm.has_adapter:
             lm = with_lora(lm, config.lora_rank, config.lora_alpha, config.seed)
         lm.model.train()
-        return lm
+        return lm.to(self.processes.device)
 
     def _optimizers(self) -> Optimizers:
         config = self.config
@@ -415,7 +450,7 @@ class Trainer:
 
     def _pause(self, every: int, before: Callable[[], None] = lambda: None) -> None:
         """Between two updates: a checkpoint when one is due, and the end of an interrupted run."""
-        stop = self._interrupted()
+        stop = self.processes.any(self._interrupted())
         if stop or self.state["update"] % every == 0:
             before()
             self._checkpoint()
@@ -427,6 +462,8 @@ class Trainer:
         state["serial"] += 1
         state["wall_s"] = self._wall()
         self._clock = time.monotonic()
+        if not self.processes.is_main:
+            return
         transitions = self.folder / "transitions"
         shards = sorted(p.name for p in transitions.glob("*.parquet")) if transitions.exists() else []
         name = f"{state['serial']:06d}-{state['stage']}-{state['update']}"
@@ -507,6 +544,8 @@ def _refuse_other_settings(path: Path, config: TrainConfig) -> None:
         "env_timeout",
         "endpoint",
         "endpoint_timeout",
+        "processes",
+        "trackers",
     }
     differing = [
         f"{k}: {before.get(k, defaults[k])!r} then, {now[k]!r} now"

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from envrl.agents.auxiliary import total_weight
 from envrl.agents.config import TrainConfig
-from envrl.agents.optimizers import Pocket, norm, take_gradients
+from envrl.agents.optimizers import Pocket, norm
 from envrl.agents.policy_gradient import Learner, SharedForward, policy_backward
 from envrl.agents.samples import Recorded, Sample
 
@@ -65,8 +65,8 @@ def policy_update(
             gradients, metrics = _policy_step(learner, chosen, informative)
             if aux_factor > 0:
                 episodes = learner.objectives.episodes(chosen, recorded, recorded_share, rng)
-                metrics |= learner.objectives.separate(episodes, rng)
-                extra = take_gradients(learner.optimizers.parameters)
+                metrics |= learner.processes.add_figures(learner.objectives.separate(episodes, rng))
+                extra = learner.take_gradients()
                 gradients = _add_capped(gradients, extra, aux_factor, config, metrics)
         for parameter, gradient in zip(learner.optimizers.parameters, gradients, strict=True):
             parameter.grad = gradient
@@ -80,10 +80,8 @@ def _policy_step(
     learner: Learner, chosen: Sequence[Sample], informative: Sequence[Sample]
 ) -> tuple[list[Tensor], dict[str, float]]:
     """The policy's gradient of a minibatch, scaled down to the largest norm allowed, and its figures."""
-    metrics = policy_backward(learner, chosen, informative)
-    gradients, metrics["grad/policy"] = _bounded(
-        take_gradients(learner.optimizers.parameters), learner.config.max_grad_norm
-    )
+    metrics = learner.processes.add_figures(policy_backward(learner, chosen, informative))
+    gradients, metrics["grad/policy"] = _bounded(learner.take_gradients(), learner.config.max_grad_norm)
     return gradients, metrics
 
 
@@ -112,26 +110,29 @@ def _joint_step(
     count = total_weight([*rows.values(), *others])
     pocket = Pocket(parameters)
     shared = SharedForward(objectives, rows, config.state_prediction / max(count, 1.0), pocket, allowed)
-    metrics = policy_backward(learner, chosen, informative, shared)
+    parts = policy_backward(learner, chosen, informative, shared)
     weight = 1.0 if allowed is None else allowed
 
     def beside() -> None:
         """What has no place in the policy's forward."""
         mean = objectives.backward(others, weight * config.state_prediction, count)
-        metrics["loss/state_prediction"] = shared.total / max(count, 1.0) + mean
+        parts["loss/state_prediction"] = shared.total / max(count, 1.0) + mean
         if config.inverse_dynamics:
             inverse = objectives.inverse_rows(episodes, rng)
-            metrics["loss/inverse_dynamics"] = objectives.backward(inverse, weight * config.inverse_dynamics)
+            parts["loss/inverse_dynamics"] = objectives.backward(inverse, weight * config.inverse_dynamics)
 
     if allowed is not None:
         beside()
-        gradients, metrics["grad/policy"] = _bounded(take_gradients(parameters), config.max_grad_norm)
+        metrics = learner.processes.add_figures(parts)
+        gradients, metrics["grad/policy"] = _bounded(learner.take_gradients(), config.max_grad_norm)
         metrics["aux/weight"] = allowed
         return gradients, metrics, allowed
     with pocket:
         beside()
-    gradients, metrics["grad/policy"] = _bounded(take_gradients(parameters), config.max_grad_norm)
-    gradients = _add_capped(gradients, pocket.take(), aux_factor, config, metrics)
+    metrics = learner.processes.add_figures(parts)
+    gradients, metrics["grad/policy"] = _bounded(learner.take_gradients(), config.max_grad_norm)
+    extra = learner.summed(pocket.take())
+    gradients = _add_capped(gradients, extra, aux_factor, config, metrics)
     ratio = metrics["grad/policy"] / max(metrics["grad/objectives"], 1e-12)
     return gradients, metrics, min(aux_factor, config.aux_cap * ratio)
 

@@ -1,0 +1,137 @@
+"""Several training processes: two real ones under accelerate give the numbers of one."""
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from envrl.agents.checkpoint import newest
+from envrl.agents.processes import Processes
+from envrl.wrappers.recording import iter_episodes
+
+TESTS = Path(__file__).resolve().parents[1]
+#: runs in the toy environment, one after the other; argument: [(output folder, settings), ...] as JSON
+PROGRAM = f"""
+import json, sys
+from dataclasses import replace
+from pathlib import Path
+sys.path.insert(0, {str(TESTS)!r})
+import toy_env  # registers Toy/Coin-v0
+from small_run import SMALL
+from envrl.agents.trainer import Interrupted, train
+
+toy = dict(
+    env="Toy/Coin-v0", env_kwargs={{}}, split="train", eval_split="train", sft_episodes=0, exclude_actions=(),
+    max_response_tokens=4,
+)
+small = dict(updates=1, groups=4, group_size=4, aux_episodes=4, aux_cap=0.5, eval_episodes=6, eval_every=0)
+for folder, settings in json.loads(sys.argv[1]):
+    try:
+        train(replace(SMALL, **(small | ({{}} if "env" in settings else toy) | settings), output=Path(folder)))
+    except Interrupted:
+        sys.exit(130)
+"""
+SETTINGS: dict[str, dict[str, Any]] = {
+    "separate": {"algorithm": "gigpo", "aux_mode": "pass", "kl": 0.01, "entropy": 0.01},
+    "inline": {"algorithm": "grpo", "aux_mode": "inline"},
+    "critic": {"algorithm": "ppo", "aux_mode": "rows", "aux_head": "adapter", "groups": 3},
+    "redraws": {"algorithm": "dapo", "redraws": 2},
+    # plain AdamW, since Muon's half-precision iteration multiplies rounding
+    "supervised": {"env": "EnvRL/ALFWorld-v0", "sft_episodes": 12, "sft_updates": 3, "sft_muon_lr": 0.0},
+}
+
+
+def command(folder: Path, processes: int, runs: dict[str, dict[str, Any]]) -> list[str]:
+    """The command line of runs in folders below ``folder``."""
+    program = folder / "program.py"
+    program.parent.mkdir(exist_ok=True)
+    program.write_text(PROGRAM)
+    launch = ["-m", "accelerate.commands.launch", "--multi_gpu", "--main_process_port", "0"]
+    own = [*launch, "--num_processes", str(processes)] if processes > 1 else []
+    jobs = [(str(folder / name), settings) for name, settings in runs.items()]
+    return [sys.executable, *own, str(program), json.dumps(jobs)]
+
+
+def train(folder: Path, processes: int, runs: dict[str, dict[str, Any]]) -> None:
+    """Do the runs with so many processes."""
+    words = command(folder, processes, runs)
+    done = subprocess.run(words, capture_output=True, text=True, cwd=TESTS.parent, timeout=500)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.count("Reinforcement (") == len(runs), "one process shows a run"
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Folders of all `SETTINGS`, done by one process and by two."""
+    folders = tmp_path_factory.mktemp("one"), tmp_path_factory.mktemp("two")
+    for processes, folder in enumerate(folders, start=1):
+        train(folder, processes, SETTINGS)
+    return folders
+
+
+def figures(folder: Path) -> list[dict[str, Any]]:
+    rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    return [{k: v for k, v in row.items() if k != "wall_s" and not k.startswith("time/")} for row in rows]
+
+
+def weights(folder: Path) -> dict[str, torch.Tensor]:
+    last = newest(folder / "checkpoints")
+    assert last is not None
+    return load_file(last / "model" / "model.safetensors")
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_two_processes_give_the_first_update_of_one(runs: tuple[Path, Path], name: str) -> None:
+    one, two = (folder / name for folder in runs)
+    for alone, together in zip(figures(one), figures(two), strict=True):
+        assert alone.keys() == together.keys()
+        for key, value in alone.items():
+            assert (value is None) == (together[key] is None), key
+            if value is not None:
+                assert math.isclose(value, together[key], rel_tol=1e-5, abs_tol=1e-5), key
+        assert name == "supervised" or (alone["grad/policy"] > 0 and alone["grad/objectives"] > 0)
+    before, after = weights(one), weights(two)
+    assert max(float((before[k] - after[k]).abs().max()) for k in before) < 1e-5
+    played = [[[t.action for t in rows] for rows in iter_episodes(run / "transitions")] for run in (one, two)]
+    assert played[0] == played[1]
+
+
+def test_an_interrupted_run_of_two_goes_on(tmp_path: Path) -> None:
+    """Ctrl-C reaches one process only; both stop after the same update, and resumed they end as if never stopped."""
+    settings = {"updates": 4, "eval_episodes": 0}
+    train(tmp_path / "two", 2, {"whole": settings})
+    folder = tmp_path / "two" / "stopped"
+    words = command(tmp_path / "two", 2, {"stopped": settings})
+    process = subprocess.Popen(
+        words, cwd=TESTS.parent, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    while not (folder / "metrics.jsonl").exists() and process.poll() is None:
+        time.sleep(0.05)
+    workers = [each.pid for each in psutil.Process(process.pid).children()]
+    assert len(workers) == 2
+    os.kill(workers[1], signal.SIGINT)
+    process.communicate(timeout=120)
+    assert len(figures(folder)) < 4
+    train(tmp_path / "two", 2, {"stopped": {**settings, "resume": True}})
+    assert figures(folder) == figures(tmp_path / "two" / "whole")
+
+
+def test_shares_are_even_and_complete() -> None:
+    parts = []
+    for index in range(3):
+        processes = Processes()
+        processes.count, processes.index = 3, index
+        assert processes.slice(0) == slice(0, 0)
+        parts.append((processes.share([5, 1, 1, 4, 3, 2], float), processes.slice(10, 4)))
+    assert [part for part, _ in parts] == [[5, 1], [1, 4], [3, 2]]
+    assert [(s.start, s.stop) for _, s in parts] == [(0, 4), (4, 8), (8, 10)]
