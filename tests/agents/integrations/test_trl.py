@@ -6,6 +6,7 @@ import torch
 
 pytest.importorskip("trl", reason="extra trl")
 
+import vowel_env  # noqa: F401 - registers Test/Vowels-v0
 from datasets import Dataset
 from trl import GRPOConfig, GRPOTrainer
 
@@ -179,6 +180,28 @@ def test_a_policy_that_does_not_choose_among_all_tokens_is_refused(lm, played, t
     trainer = type("Holder", (), {"model": lm.model})
     with pytest.raises(ValueError, match="GeneratePolicy"):
         constrained(["procedural/pick_and_place_simple/0"], trainer)
+
+
+def test_trl_trains_on_an_environment_with_state_prediction_inline(make_lm, tmp_path):
+    """Episodes of two turns, rewarded for their vowels; the environment's replies are learned beside."""
+    lm = make_lm()
+    envs = make_envs("Test/Vowels-v0", 8, "", {})
+    played = EnvironmentRollout(envs, GeneratePolicy(lm, TaggedFormat(lm), longest=6), seed=3)
+    before = [p.detach().clone() for p in lm.model.parameters()]
+    after, log = train(
+        ObjectiveGRPOTrainer,
+        lm,
+        settings(tmp_path, max_steps=6, per_device_train_batch_size=8, num_generations=8),
+        objectives=ObjectiveSettings(0.2, 0.0, schedule="constant"),
+        reward_funcs=episode_return,
+        dataset=Dataset.from_dict({"prompt": ["vowels"] * 8}),
+        rollout_func=played,
+    )
+    steps = [entry for entry in log if "objectives/state_prediction" in entry]
+    assert len(steps) == 6 and len({entry["reward"] for entry in steps}) > 1
+    assert steps[-1]["objectives/state_prediction"] < 0.9 * steps[0]["objectives/state_prediction"]
+    assert all(entry["reward_std"] > 0 and entry["grad_norm"] > 0 for entry in steps)
+    assert any(not torch.equal(a, b) for a, b in zip(before, after, strict=True))
 
 
 class Dies(gymnasium.Wrapper):
