@@ -2,13 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
 from envrl.agents import advantages
 from envrl.agents.advantages import AdvantageConfig, EpisodeBatch
-from envrl.agents.losses import Reduction
+from envrl.agents.choices import Algorithm, Reduction
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,6 @@ class Recipe:
     compares_groups: bool = True
 
 
-Algorithm = Literal["grpo", "gigpo", "rloo", "dr_grpo", "dapo", "reinforce++", "reinforce++_baseline", "ppo"]
 ALGORITHMS: dict[Algorithm, Recipe] = {
     "grpo": Recipe(advantages.grpo),
     "gigpo": Recipe(advantages.gigpo),

@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
+from envrl.agents.choices import ResponseKind
 from envrl.agents.prompts import Offer
 from envrl.wrappers.history import PromptTemplate, render_prompt
 
-ResponseKind = Literal["bare", "tags"]
 _INSTRUCTIONS: dict[ResponseKind, str] = {
     "bare": "You act in a text environment to solve a task. Answer with your next action and nothing else.",
     "tags": (

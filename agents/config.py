@@ -7,12 +7,18 @@ from pathlib import Path
 from typing import Any, Literal
 
 from envrl.agents.advantages import AdvantageConfig
-from envrl.agents.algorithms import ALGORITHMS, Algorithm
-from envrl.agents.chat_texts import ResponseKind
-from envrl.agents.losses import Reduction
-from envrl.agents.objectives import Mode, Schedule, Targets, TokenLoss
-from envrl.agents.policies.settings import PolicyKind
-from envrl.agents.transcripts import ContextKind
+from envrl.agents.algorithms import ALGORITHMS
+from envrl.agents.choices import (
+    Algorithm,
+    ContextKind,
+    Mode,
+    PolicyKind,
+    Reduction,
+    ResponseKind,
+    Schedule,
+    Targets,
+    TokenLoss,
+)
 
 
 @dataclass(frozen=True)

@@ -1,76 +1,23 @@
 """``envrl eval``: a trained model on the held-out tasks of an environment, with an interval and by kind of task."""
 
 import json
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
-from envrl.agents.chat_texts import ResponseKind
 from envrl.agents.checkpoint import model_folder, run_settings
 from envrl.agents.comparison import compare
 from envrl.agents.display import Bar, Display
+from envrl.agents.eval_config import EvalConfig
 from envrl.agents.eval_tables import comparison_table, sample_counts, success_table
 from envrl.agents.evaluate import Evaluation, evaluate_policy
 from envrl.agents.models import load_model
 from envrl.agents.policies.model_policy import ModelPolicy
-from envrl.agents.policies.settings import PolicyKind, PolicySettings, chat_policy, make_format, make_policy
-from envrl.agents.statistics import Interval
+from envrl.agents.policies.settings import PolicySettings, chat_policy, make_format, make_policy
 from envrl.agents.tasks import evaluation_tasks, make_envs, task_ids, task_type
-from envrl.agents.transcripts import ContextKind
 from envrl.wrappers.shards import ShardWriter
-
-
-@dataclass(frozen=True)
-class EvalConfig:
-    """Settings of `envrl eval`."""
-
-    model: Path | None = None
-    """A run of `envrl train`, one of its checkpoints, a model folder, or the name of a model; none for one behind a
-    chat endpoint."""
-    env: str = "EnvRL/ALFWorld-v0"
-    """Gymnasium id of the environment."""
-    env_kwargs: dict[str, Any] = field(default_factory=dict)
-    """Arguments of the environment, as JSON (``{"games": "official"}``)."""
-    split: str = "valid_unseen"
-    """Split of the tasks."""
-    episodes: int = 300
-    """Tasks to play, the first ones of the split."""
-    samples: int = 1
-    """Episodes of each task; with several, pass@k is reported too."""
-    interval: Interval | None = None
-    """``wilson`` takes all episodes as independent, ``bootstrap`` resamples tasks; None: the first for one sample a
-    task, else the second."""
-    against: Path | None = None
-    """Another model on the same tasks (or the output of an earlier evaluation of them): the paired difference."""
-    policy: PolicyKind | None = None
-    """How probabilities become actions; None: as the run was trained, else constrained."""
-    temperature: float = 0.4
-    """Sampling temperature; 0 takes the most probable action."""
-    context: ContextKind | None = None
-    """``concat`` or ``step``; None: as the run was trained."""
-    response: ResponseKind | None = None
-    """``bare`` or ``tags``; None: as the run was trained."""
-    list_actions: bool | None = None
-    """Whether messages list the possible actions; None: as the run was trained."""
-    max_response_tokens: int | None = None
-    """Longest response; None: as the run was trained."""
-    score_per_token: bool | None = None
-    """Divide an action's log-probability by its number of tokens; None: as the run was trained."""
-    endpoint: str | None = None
-    """Base URL of an OpenAI-compatible server, for ``--policy endpoint``: with ``--model`` it is given token ids of
-    that model's tokenizer, without it messages."""
-    endpoint_model: str | None = None
-    """The model's name there."""
-    seed: int = 0
-    """Seed of the sampler."""
-    output: Path | None = None
-    """Folder for ``evaluation.json`` and the episodes' transitions; nothing is written without it."""
-    batch: int = 128
-    """Environments that are stepped together."""
-    env_timeout: float = 300.0
-    """Seconds after which an environment that does not answer costs its episode; 0 waits for ever."""
 
 
 def evaluate(config: EvalConfig, console: Console | None = None) -> Evaluation:
@@ -78,13 +25,8 @@ def evaluate(config: EvalConfig, console: Console | None = None) -> Evaluation:
 
     Raises:
         DataNotFound: there is no model, or the games are missing.
-        ValueError: a setting that cannot work.
+        WrongUse: there is no such environment, or it does not take these arguments.
     """
-    if config.episodes < 1 or config.batch < 1 or config.samples < 1:
-        raise ValueError(
-            "episodes, batch and samples must be at least 1, "
-            f"got {config.episodes}, {config.batch} and {config.samples}"
-        )
     with Display(console) as display:
         result, kinds = _evaluate(config, config.output, display)
         if config.against is not None:

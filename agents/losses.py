@@ -1,12 +1,11 @@
 """Losses of the policy update: pure functions over flat tensors of decisions."""
 
 from collections.abc import Sequence
-from typing import Literal
 
 import torch
 from torch import Tensor
 
-Reduction = Literal["token", "sequence", "constant"]
+from envrl.agents.choices import Reduction
 
 
 def clipped_policy_loss(

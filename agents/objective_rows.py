@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from envrl.agents.objectives import ObjectiveRow, Targets
+from envrl.agents.choices import Targets
+from envrl.agents.objectives import ObjectiveRow
 from envrl.agents.prompts import ActionMenu, EpisodeFormat, TokenSequence
 from envrl.agents.transcripts import offer_of
 from envrl.wrappers.transition import Transition

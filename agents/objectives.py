@@ -7,18 +7,14 @@ hidden states.
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
+from envrl.agents.choices import Schedule, TokenLoss
 from envrl.agents.models import LanguageModel
-
-Targets = Literal["true", "shuffled"]
-Schedule = Literal["cosine", "linear", "constant"]
-Mode = Literal["pass", "inline", "rows"]
-TokenLoss = Literal["cross_entropy", "clipped_mae"]
 
 
 class ObjectiveRow(NamedTuple):

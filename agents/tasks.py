@@ -9,6 +9,7 @@ import numpy as np
 
 import envrl.envs.core
 from envrl.agents.rollout import Task
+from envrl.envs.lookup import make_env
 
 
 def make_envs(
@@ -17,13 +18,16 @@ def make_envs(
     """``count`` environments of one kind.
 
     Args:
-        env_id: Gymnasium id.
+        env_id: Gymnasium id, or its short form (``alfworld``).
         count: how many.
         split: given as the argument ``split``; None or ``""`` gives none.
         env_kwargs: other arguments.
+
+    Raises:
+        WrongUse: there is no such environment, or it does not take these arguments.
     """
     arguments = {**env_kwargs, "split": split} if split else dict(env_kwargs)
-    return [gymnasium.make(env_id, disable_env_checker=True, **arguments) for _ in range(count)]
+    return [make_env(env_id, arguments, disable_env_checker=True) for _ in range(count)]
 
 
 def task_ids(env: gymnasium.Env[str, str]) -> Sequence[str] | None:

@@ -7,12 +7,11 @@ a long episode costs no long sequence. Ids that a policy sampled are taken over 
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
+from envrl.agents.choices import ContextKind
 from envrl.agents.prompts import ActionMenu, Decision, EpisodeFormat, Offer, TokenSequence
 from envrl.wrappers.transition import Transition
-
-ContextKind = Literal["concat", "step"]
 
 
 class Choice(NamedTuple):

@@ -48,12 +48,12 @@ COMMANDS: dict[str, Command] = {
         "envrl.agents.config:TrainConfig", "envrl.agents.trainer:train", "train an agent, or go on"
     ),
     "eval": Command(
-        "envrl.agents.eval_command:EvalConfig",
+        "envrl.agents.eval_config:EvalConfig",
         "envrl.agents.eval_command:evaluate",
         "measure a trained agent",
     ),
     "study": Command(
-        "envrl.agents.study.plan:StudyConfig",
+        "envrl.agents.study.config:StudyConfig",
         "envrl.agents.study.command:study",
         "compare training with and without the objectives over seeds",
     ),

@@ -23,3 +23,7 @@ class NoExpert(EnvRLError):
 
 class MissingExtra(EnvRLError):
     """An optional dependency is needed and not installed; the message names the extra."""
+
+
+class WrongUse(EnvRLError, ValueError):
+    """Something was asked for that does not exist or cannot be."""

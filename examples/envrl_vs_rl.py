@@ -15,7 +15,7 @@ from typing import Any
 from envrl.agents.config import TrainConfig
 from envrl.agents.study.arms import ARMS
 from envrl.agents.study.command import study
-from envrl.agents.study.plan import StudyConfig
+from envrl.agents.study.config import StudyConfig
 
 #: what differs between environments; everything else is alike
 ENVS: dict[str, dict[str, Any]] = {

@@ -13,7 +13,8 @@ from pathlib import Path
 import tyro
 
 from envrl.agents.config import TrainConfig
-from envrl.agents.eval_command import EvalConfig, evaluate
+from envrl.agents.eval_command import evaluate
+from envrl.agents.eval_config import EvalConfig
 from envrl.agents.trainer import train
 
 #: one kind of task in small rooms, twelve steps at most

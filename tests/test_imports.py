@@ -115,7 +115,15 @@ def test_importing_envrl_loads_gymnasium_and_nothing_of_weight() -> None:
     assert not loaded & {*HEAVY, "pyarrow", "pydantic", "rapidfuzz", "rich", "tyro", "multiprocess"}
 
 
-@pytest.mark.parametrize("words", ["--help", "--version", "data list", "play --help", "record --help"])
+LIGHT = [
+    *(f"{name} --help" for name in ("play", "record", "train", "eval", "study")),
+    "--help",
+    "--version",
+    "data list",
+]
+
+
+@pytest.mark.parametrize("words", LIGHT)
 def test_light_commands_load_no_heavy_package(words: str) -> None:
     assert not loaded_by(f"from envrl.cli import main; assert main({words.split()}) == 0") & set(HEAVY)
 

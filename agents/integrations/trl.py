@@ -21,8 +21,9 @@ from torch import Tensor
 from trl import GRPOTrainer
 
 from envrl.agents.batches import pad
+from envrl.agents.choices import Schedule, Targets
 from envrl.agents.objective_rows import SingleStep, inverse_dynamics_rows, single_step_rows, step_weights
-from envrl.agents.objectives import ObjectiveRow, Schedule, Targets, coefficient
+from envrl.agents.objectives import ObjectiveRow, coefficient
 from envrl.agents.policies.model_policy import ModelPolicy
 from envrl.agents.prompts import EpisodeFormat, TokenSequence
 from envrl.agents.rollout import Episode, Task, rollout

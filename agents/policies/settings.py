@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from envrl.agents.chat_format import ChatFormat
-from envrl.agents.chat_texts import ChatTexts, ResponseKind
+from envrl.agents.chat_texts import ChatTexts
+from envrl.agents.choices import ContextKind, PolicyKind, ResponseKind
 from envrl.agents.models import LanguageModel
 from envrl.agents.policies.chat_endpoint import ChatEndpointPolicy
 from envrl.agents.policies.constrained import ConstrainedPolicy
@@ -15,9 +16,7 @@ from envrl.agents.policies.model_policy import ModelPolicy
 from envrl.agents.policies.score import ScorePolicy
 from envrl.agents.prompts import ActionMenu, EpisodeFormat
 from envrl.agents.tagged_format import TaggedFormat
-from envrl.agents.transcripts import Context, ContextKind
-
-PolicyKind = Literal["constrained", "score", "generate", "endpoint"]
+from envrl.agents.transcripts import Context
 
 
 @dataclass(frozen=True)

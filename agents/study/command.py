@@ -11,7 +11,8 @@ from envrl.agents.display import Display
 from envrl.agents.metrics import MetricsFile
 from envrl.agents.policies.scripted import ImitablePolicy
 from envrl.agents.study import report
-from envrl.agents.study.plan import Run, StudyConfig, demonstrations_folder, plan
+from envrl.agents.study.config import StudyConfig
+from envrl.agents.study.plan import Run, demonstrations_folder, plan
 from envrl.agents.study.processes import Job, run_jobs
 from envrl.agents.study.results import ArmResult, read_run, summarize, to_json
 from envrl.agents.tasks import make_envs

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from envrl.agents.study.arms import ARMS
-from envrl.agents.study.plan import StudyConfig
+from envrl.agents.study.config import StudyConfig
 from envrl.agents.study.plot import Line, line_plot
 from envrl.agents.study.results import ArmResult, Difference
 

@@ -10,7 +10,8 @@ import numpy as np
 from envrl.agents.metrics import MetricsFile
 from envrl.agents.statistics import crossed_bootstrap_interval
 from envrl.agents.study.arms import ARMS, ArmName
-from envrl.agents.study.plan import Run, StudyConfig
+from envrl.agents.study.config import StudyConfig
+from envrl.agents.study.plan import Run
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import tyro
 
-from envrl.commands.environment import WrongUse
+from envrl.envs.errors import WrongUse
 from envrl.wrappers.minari_export import export_minari as export
 from envrl.wrappers.recording import shard_paths
 

@@ -11,7 +11,6 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
-from envrl.commands.environment import WrongUse
 from envrl.commands.progress import Bar, progress_bar
 from envrl.envs.envfactory.factory.build import (
     Plan,
@@ -35,6 +34,7 @@ from envrl.envs.envfactory.factory.verify import verify as verify_source
 from envrl.envs.envfactory.factory.workspace import Workspace
 from envrl.envs.envfactory.sources import open_source
 from envrl.envs.envfactory.task import Task
+from envrl.envs.errors import WrongUse
 
 Source = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="SOURCE")]
 Sources = Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="SOURCES")]

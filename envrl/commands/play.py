@@ -10,8 +10,9 @@ import gymnasium
 import tyro
 from rich.console import Console
 
-from envrl.commands.environment import WrongUse, full_env_id, make_env
 from envrl.envs.core import TextEnv
+from envrl.envs.errors import WrongUse
+from envrl.envs.lookup import full_env_id, make_env
 from envrl.play.browser import BrowserGame
 from envrl.play.reading import make_reader
 from envrl.play.recorder import GameRecorder

@@ -9,9 +9,10 @@ import gymnasium
 from envrl.agents.play import Outcome, play_episode
 from envrl.agents.policies.scripted import SCRIPTED, Policy
 from envrl.agents.statistics import wilson_interval
-from envrl.commands.environment import WrongUse, full_env_id, make_env
 from envrl.commands.progress import progress_bar
 from envrl.envs.core import TextEnv
+from envrl.envs.errors import WrongUse
+from envrl.envs.lookup import full_env_id, make_env
 from envrl.wrappers.record import RecordTransitions
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import tyro
 
 from envrl.agents.viewer.view import view as make_page
-from envrl.commands.environment import WrongUse
+from envrl.envs.errors import WrongUse
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ from envrl.agents import checkpoint
 from envrl.agents.adapters import is_adapter
 from envrl.agents.checkpoint import model_folder
 from envrl.agents.display import Display
-from envrl.agents.eval_command import EvalConfig, evaluate
+from envrl.agents.eval_command import evaluate
+from envrl.agents.eval_config import EvalConfig
 from envrl.agents.models import load_model
 from envrl.agents.policies.trained import TrainedPolicy
 from envrl.agents.trainer import Interrupted, Trainer, train

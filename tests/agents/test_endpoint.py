@@ -12,7 +12,8 @@ from chat_model import chat_model
 from completions_server import Server
 
 from envrl.agents.config import TrainConfig
-from envrl.agents.eval_command import EvalConfig, evaluate
+from envrl.agents.eval_command import evaluate
+from envrl.agents.eval_config import EvalConfig
 from envrl.agents.models import load_model, with_lora
 from envrl.agents.policies.distributions import policy_forward
 from envrl.agents.policies.endpoint import Endpoint, EndpointError, EndpointPolicy, read_completion

@@ -10,7 +10,8 @@ from rich.console import Console
 from toy_env import ROOMS, ToyEnv
 
 from envrl.agents.checkpoint import save_checkpoint
-from envrl.agents.eval_command import EvalConfig, evaluate
+from envrl.agents.eval_command import evaluate
+from envrl.agents.eval_config import EvalConfig
 from envrl.agents.eval_tables import sample_counts
 from envrl.agents.statistics import success_interval, wilson_interval
 from envrl.agents.viewer.view import view
@@ -140,7 +141,18 @@ def test_counts_of_pass_at_k():
     ]
 
 
-@pytest.mark.parametrize("bad", [{"episodes": 0}, {"samples": 0}, {"batch": 0}])
-def test_settings_that_cannot_work_are_refused(base, bad):
-    with pytest.raises(ValueError, match="at least 1"):
-        run(replace(base, **bad))
+@pytest.mark.parametrize(
+    "bad, message",
+    [
+        ({"episodes": 0}, "episodes must be at least 1, got 0"),
+        ({"samples": 0}, "samples must be at least 1"),
+        ({"batch": 0}, "batch must be at least 1"),
+        ({"temperature": -0.1}, "temperature must be >= 0"),
+        ({"env_timeout": -1.0}, "env_timeout must be >= 0"),
+        ({"max_response_tokens": 0}, "max_response_tokens must be at least 1"),
+        ({"model": None}, "give a model, or the endpoint"),
+    ],
+)
+def test_settings_that_cannot_work_are_refused(base, bad, message):
+    with pytest.raises(ValueError, match=message):
+        replace(base, **bad)

@@ -6,7 +6,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from envrl.commands.environment import WrongUse, full_env_id, make_env, parse_env_kwargs
+from envrl.commands.environment import parse_env_kwargs
+from envrl.envs.errors import WrongUse
+from envrl.envs.lookup import full_env_id, make_env
 
 
 @pytest.mark.parametrize("name", ["EnvRL/ALFWorld-v0", "ALFWorld-v0", "alfworld", "ALFWORLD", "alfworld-v0"])

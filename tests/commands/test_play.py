@@ -13,7 +13,7 @@ import pexpect
 import pyte
 import pytest
 
-from envrl.commands.environment import make_env
+from envrl.envs.lookup import make_env
 from envrl.play.reading import completions
 from envrl.play.session import Session
 from envrl.wrappers import Transition, iter_episodes, read_env_spec

@@ -16,7 +16,7 @@ from urllib.parse import quote, urlsplit
 import html5lib
 import pytest
 
-from envrl.commands.environment import make_env
+from envrl.envs.lookup import make_env
 from envrl.play.browser import BrowserGame
 from envrl.play.session import Session
 from envrl.wrappers import Transition, iter_episodes

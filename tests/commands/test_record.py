@@ -13,7 +13,7 @@ import pytest
 
 from envrl.agents.policies.scripted import RandomPolicy
 from envrl.cli import main
-from envrl.commands.environment import make_env
+from envrl.envs.lookup import make_env
 from envrl.wrappers import Transition, iter_episodes
 
 

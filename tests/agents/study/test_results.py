@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from envrl.agents.config import TrainConfig
-from envrl.agents.study.plan import StudyConfig
+from envrl.agents.study.config import StudyConfig
 from envrl.agents.study.plot import Line, line_plot
 from envrl.agents.study.report import to_markdown, to_plot
 from envrl.agents.study.results import Point, RunResult, summarize, to_json

@@ -15,7 +15,8 @@ from rich.console import Console
 from small_run import SMALL
 
 from envrl.agents.study.command import study
-from envrl.agents.study.plan import StudyConfig, plan
+from envrl.agents.study.config import StudyConfig
+from envrl.agents.study.plan import plan
 from envrl.agents.study.processes import Job, run_jobs
 from envrl.envs.errors import EnvRLError
 from envrl.wrappers.recording import iter_episodes
