@@ -16,6 +16,9 @@ ContextKind = Literal["concat", "step"]
 #: what a chat model writes: see `envrl.agents.chat_texts`
 ResponseKind = Literal["bare", "tags"]
 
+#: what a policy learns from: see `envrl.agents.samples.step_rewards`
+RewardKind = Literal["environment", "success"]
+
 #: of the objectives: see `envrl.agents.objectives`
 Targets = Literal["true", "shuffled"]
 Schedule = Literal["cosine", "linear", "constant"]

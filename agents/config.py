@@ -15,6 +15,7 @@ from envrl.agents.choices import (
     PolicyKind,
     Reduction,
     ResponseKind,
+    RewardKind,
     Schedule,
     Targets,
     TokenLoss,
@@ -65,6 +66,8 @@ class TrainConfig:
     """Longest response, and longest blank of an open action."""
     max_observation_tokens: int = 1024
     """Longer observations are cut."""
+    max_prompt_tokens: int = 0
+    """A prompt of ``context=step`` that would be longer shows fewer of the last turns; 0: no limit."""
     max_episode_tokens: int = 0
     """A longer episode is truncated; 0: what the model was made for."""
     env_timeout: float = 300.0
@@ -130,8 +133,10 @@ class TrainConfig:
     """Weight of the critic's loss (PPO)."""
     value_clip: float = 0.2
     """Range in which the critic's values may move in an update (PPO); 0 lets them."""
+    reward: RewardKind = "environment"
+    """``environment``: its rewards, which may be for a part of the task; ``success``: 1 for the step that solves it."""
     reward_scale: float = 1.0
-    """Factor on the environment's rewards."""
+    """Factor on rewards."""
     invalid_penalty: float = 0.1
     """Subtracted from the reward of a step whose action was malformed or inadmissible."""
     minibatches: int = 4

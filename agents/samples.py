@@ -129,10 +129,17 @@ def _episode_values(
 
 
 def step_rewards(transitions: Sequence[Transition], config: TrainConfig) -> list[float]:
-    """The reward that is learned from: the environment's, scaled, less the penalty of an invalid action."""
+    """The reward that is learned from: scaled, less the penalty of an invalid action.
+
+    It is the environment's, or 1 for the step that solves the task and 0 for all others.
+    """
+    rewards = [t.reward for t in transitions]
+    if config.reward == "success":
+        solved = [bool(t.is_success) for t in transitions]
+        rewards = [float(now and not before) for before, now in itertools.pairwise([False, *solved])]
     return [
-        config.reward_scale * t.reward - config.invalid_penalty * (t.action_status != "ok")
-        for t in transitions
+        config.reward_scale * reward - config.invalid_penalty * (t.action_status != "ok")
+        for reward, t in zip(rewards, transitions, strict=True)
     ]
 
 

@@ -52,15 +52,19 @@ class Transcript(Protocol):
 class Context:
     """How much of an episode a policy sees, and in what rows it is trained.
 
-    kind: ``concat`` or ``step``. last: turns before the present one that a ``step`` prompt shows.
+    kind: ``concat`` or ``step``. last: turns before the present one that a ``step`` prompt shows. longest: in tokens;
+    a ``step`` prompt that would be longer shows fewer turns (0: no limit). A prompt without turns is left as it is.
     """
 
     kind: ContextKind = "concat"
     last: int = 2
+    longest: int = 0
 
     def transcript(self, format: EpisodeFormat) -> "Transcript":
         """An empty transcript."""
-        return ConcatTranscript(format) if self.kind == "concat" else StepTranscript(format, self.last)
+        if self.kind == "concat":
+            return ConcatTranscript(format)
+        return StepTranscript(format, self.last, self.longest)
 
 
 class ConcatTranscript:
@@ -92,8 +96,8 @@ class ConcatTranscript:
 class StepTranscript:
     """A row a step: a prompt with the last turns, the action, the reply."""
 
-    def __init__(self, format: EpisodeFormat, last: int) -> None:
-        self.format, self._last = format, last
+    def __init__(self, format: EpisodeFormat, last: int, longest: int = 0) -> None:
+        self.format, self._last, self._longest = format, last, longest
         self._history: list[tuple[str, str]] = []
         self._observation = ""
         self._next: list[int] = []
@@ -112,7 +116,7 @@ class StepTranscript:
     def begin(self, goal: str, observation: str, offer: Offer) -> None:
         """Write the first prompt."""
         self._observation = observation
-        self._next = self.format.prompt(goal, (), observation, offer, 0)
+        self._next = self._prompt(goal, observation, offer)
 
     def turn(self, choice: Choice, observation: str, goal: str, offer: Offer) -> None:
         """Close the row of this step and write the next prompt."""
@@ -121,8 +125,17 @@ class StepTranscript:
         self._done.append(row)
         self._history.append((self._observation, choice.text))
         self._observation = observation
-        shown = self._history[len(self._history) - min(self._last, len(self._history)) :]
-        self._next = self.format.prompt(goal, shown, observation, offer, len(self._history))
+        self._next = self._prompt(goal, observation, offer)
+
+    def _prompt(self, goal: str, observation: str, offer: Offer) -> list[int]:
+        """With as many of the last turns as there is room for."""
+        steps = len(self._history)
+        shown = min(self._last, steps)
+        while True:
+            ids = self.format.prompt(goal, self._history[steps - shown :], observation, offer, steps)
+            if not shown or not self._longest or len(ids) <= self._longest:
+                return ids
+            shown -= 1
 
 
 def _append(tokens: TokenSequence, choice: Choice, reply: tuple[list[int], tuple[int, int]]) -> None:

@@ -35,6 +35,7 @@ class PolicySettings:
     instructions: str | None = None
     max_observation_tokens: int = 1024
     max_response_tokens: int = 64
+    max_prompt_tokens: int = 0
     score_per_token: bool = False
     endpoint: str = ""
     endpoint_model: str = ""
@@ -68,7 +69,8 @@ def make_policy(
     lm: LanguageModel, format: EpisodeFormat, settings: PolicySettings, temperature: float
 ) -> ModelPolicy:
     """A policy of a local model."""
-    menu, context = ActionMenu(settings.exclude_actions), Context(settings.context, settings.history)
+    menu = ActionMenu(settings.exclude_actions)
+    context = Context(settings.context, settings.history, settings.max_prompt_tokens)
     longest = settings.max_response_tokens
     if settings.policy == "constrained":
         return ConstrainedPolicy(lm, format, menu, temperature, context, longest)

@@ -102,6 +102,32 @@ def test_a_row_a_step_shows_the_last_turns(chat):
         )
 
 
+def test_a_prompt_that_is_too_long_shows_fewer_turns(chat):
+    format = ChatFormat(chat, ChatTexts("Play."))
+    rows = [
+        *ROWS,
+        replace(ROWS[1], step=2, observation="Nothing.", action="go west", next_observation="A hall."),
+    ]
+
+    def prompts(longest: int) -> list[list[int]]:
+        made = transcribe(Context("step", 2, longest).transcript(format), rows)
+        return [tokens.ids[: tokens.actions[0][0]] for _, tokens in made]
+
+    free = prompts(0)
+    shown = [text.count("You did: ") for text in map(chat.decode, free)]
+    assert shown == [0, 1, 2]
+    limit = len(free[2]) - 1
+    fitted = prompts(limit)
+    assert fitted[:2] == free[:2] and len(fitted[2]) <= limit
+    text = chat.decode(fitted[2])
+    assert (
+        text.count("You did: ") == 1 and "2. You saw: A <|im_end|> room." in text
+    )  # the latest turn is kept
+    # the present observation is never given up
+    assert [chat.decode(p).count("You did: ") for p in prompts(1)] == [0, 0, 0]
+    assert "Nothing." in chat.decode(prompts(1)[2])
+
+
 def test_steps_of_tiny_are_windows_on_the_episode(lm, expert_episodes):
     format = TaggedFormat(lm)
     episode = expert_episodes[0][:5]

@@ -8,7 +8,7 @@ from envrl.agents.collect import collect, has_information
 from envrl.agents.config import TrainConfig
 from envrl.agents.heads import Heads
 from envrl.agents.rollout import Episode, Task
-from envrl.agents.samples import make_samples
+from envrl.agents.samples import make_samples, step_rewards
 
 CONFIG = TrainConfig(algorithm="grpo")
 
@@ -63,6 +63,15 @@ def test_invalid_actions_cost_and_rewards_are_scaled(lm, episodes):
     # returns 10 - 0.5, 0, -0.5: mean 3
     samples = make_samples(episodes[:3], config, lm, Heads())
     assert [s.advantages[0] for s in samples] == pytest.approx([6.5, -3.0, -3.5])
+
+
+def test_a_partial_reward_counts_for_nothing_where_success_does(episodes):
+    rows = [replace(t, reward=0.5, action_status="ok", is_success=False) for t in episodes[0].transitions[:4]]
+    rows[1] = replace(rows[1], action_status="inadmissible")
+    rows[2:] = [replace(t, is_success=True) for t in rows[2:]]
+    config = TrainConfig(reward="success", reward_scale=10.0, invalid_penalty=0.1)
+    assert step_rewards(rows, config) == pytest.approx([0.0, -0.1, 10.0, 0.0])
+    assert step_rewards(rows, replace(config, reward="environment")) == pytest.approx([5.0, 4.9, 5.0, 5.0])
 
 
 def test_factors_fall_with_the_return_of_the_group(lm, episodes):
