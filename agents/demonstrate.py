@@ -1,7 +1,7 @@
 """Expert episodes: played once, recorded as Parquet, read back by the supervised stage."""
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import gymnasium
@@ -10,6 +10,7 @@ from envrl.agents.play import play_episode
 from envrl.agents.policies.scripted import Policy
 from envrl.envs.errors import EnvRLError
 from envrl.wrappers.record import RecordTransitions
+from envrl.wrappers.recording import iter_episodes
 
 
 def record_demonstrations(
@@ -59,3 +60,11 @@ def record_demonstrations(
     recorder.writer.close()  # not recorder.close(): the environment lives on
     partial.rename(folder)
     return won
+
+
+def recorded_texts(recording: Path) -> Iterator[str]:
+    """All text of a recording, as often as an agent reads or writes it."""
+    for rows in iter_episodes(recording):
+        yield rows[0].observation
+        for row in rows:
+            yield from (row.goal, row.action, row.next_observation)

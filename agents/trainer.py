@@ -27,7 +27,7 @@ from envrl.agents.algorithms import ALGORITHMS
 from envrl.agents.annotate import annotate
 from envrl.agents.collect import collect
 from envrl.agents.config import TrainConfig
-from envrl.agents.demonstrate import record_demonstrations
+from envrl.agents.demonstrate import record_demonstrations, recorded_texts
 from envrl.agents.display import Bar, Display, results_table
 from envrl.agents.evaluate import Evaluation, evaluate_policy
 from envrl.agents.heads import Heads
@@ -353,7 +353,7 @@ class Trainer:
             with self.processes.main_first():
                 folder = self._demonstrations()
             sources = [folder, *([config.transitions] if config.transitions else [])]
-            lm = build_tiny((text for source in sources for text in _texts(source)), seed=config.seed)
+            lm = build_tiny((text for source in sources for text in recorded_texts(source)), seed=config.seed)
         else:
             lm = load_model(config.model)
         if config.lora_rank and not lm.has_adapter:
@@ -496,14 +496,6 @@ class Trainer:
 
     def _rng(self, *path: int) -> np.random.Generator:
         return np.random.default_rng([self.config.seed, *path])
-
-
-def _texts(recording: Path) -> Iterator[str]:
-    """All text of a recording, as often as an agent reads or writes it."""
-    for rows in iter_episodes(recording):
-        yield rows[0].observation
-        for row in rows:
-            yield from (row.goal, row.action, row.next_observation)
 
 
 def _rollout_metrics(episodes: Sequence[Episode]) -> dict[str, float]:

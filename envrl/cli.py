@@ -45,7 +45,7 @@ COMMANDS: dict[str, Command] = {
         f"{_IN}.record:RecordConfig", f"{_IN}.record:record", "write episodes of a policy to Parquet"
     ),
     "train": Command(
-        "envrl.agents.config:TrainConfig", "envrl.agents.trainer:train", "train an agent, or go on"
+        f"{_IN}.train:TrainCommand", f"{_IN}.train:run", "train an agent, go on, or see what it takes"
     ),
     "eval": Command(
         "envrl.agents.eval_config:EvalConfig",
@@ -159,7 +159,7 @@ def parse_options(config: Any, prog: str, words: list[str]) -> tuple[Any, int]:
     """Read the words of a command into its dataclass.
 
     Args:
-        config: the dataclass.
+        config: the dataclass; one whose defaults depend on the words has a class method ``defaults`` of them.
         prog: how the command is called in messages.
         words: what follows the command's name.
 
@@ -174,8 +174,9 @@ def parse_options(config: Any, prog: str, words: list[str]) -> tuple[Any, int]:
     registry = tyro.constructors.ConstructorRegistry()
     registry.primitive_rule(kwargs_rule)
     try:
+        defaults = {"default": config.defaults(words)} if hasattr(config, "defaults") else {}
         with contextlib.redirect_stderr(complaint), registry:
-            options = tyro.cli(config, prog=prog, args=words)
+            options = tyro.cli(config, prog=prog, args=words, **defaults)
     except SystemExit as stop:
         if not stop.code:
             return None, DONE

@@ -15,7 +15,7 @@ from envrl.agents.scoring import BranchedHidden, branched_hidden
 
 _MASKED = -1e9
 #: logits of more elements than this are made, used and dropped in parts, and made again in the backward pass
-_PART = 2**27
+LARGEST_PART = 2**27
 
 
 def masked_log_softmax(logits: Tensor, allowed: Sequence[Allowed], temperature: float = 1.0) -> Tensor:
@@ -124,7 +124,7 @@ def decision_logprobs(
         entropy = -(logprobs.exp() * logprobs.clamp(min=-100)).sum(-1)
         return logprobs.gather(1, chosen[:, None]).squeeze(1), entropy
 
-    size = max(1, _PART // lm.vocabulary)
+    size = max(1, LARGEST_PART // lm.vocabulary)
     if len(rows) <= size:
         return part(states, chosen, allowed)
     parts = [
