@@ -42,6 +42,7 @@ from envrl.agents.policies.model_policy import ModelPolicy
 from envrl.agents.policies.scripted import ImitablePolicy, Policy, RandomPolicy
 from envrl.agents.policies.settings import PolicySettings, make_format, make_policy
 from envrl.agents.policy_gradient import Learner
+from envrl.agents.precision import launched_precision
 from envrl.agents.processes import Processes
 from envrl.agents.rollout import Episode, Task, rollout
 from envrl.agents.samples import Recorded, make_samples, recorded_samples
@@ -84,7 +85,11 @@ def train(config: TrainConfig, display: Display | None = None) -> dict[str, Eval
     if config.threads:
         torch.set_num_threads(config.threads)
     processes = Processes.launched()
-    with display or Display(quiet=not processes.is_main) as shown, _deferred_interrupt() as interrupted:
+    with (
+        display or Display(quiet=not processes.is_main) as shown,
+        _deferred_interrupt() as interrupted,
+        launched_precision(),
+    ):
         return Trainer(config, shown, interrupted, processes).run()
 
 

@@ -43,6 +43,16 @@ class Layout:
             parts.append("activations recomputed")
         return ", ".join(parts)
 
+    @property
+    def beyond(self) -> str | None:
+        """What of it the trainer does not do, in words; None if it does all of it."""
+        if not self.sharded:
+            return None
+        return (
+            "the trainer does not split a model over processes (FSDP): each holds the whole of it. Launch with DDP, "
+            "or train an adapter with --lora-rank"
+        )
+
 
 def launched_layout(environ: Mapping[str, str] = os.environ) -> Layout:
     """The layout of the run that this process was started for, by ``accelerate launch`` or alone.
@@ -54,7 +64,7 @@ def launched_layout(environ: Mapping[str, str] = os.environ) -> Layout:
     return Layout(
         int(environ.get("WORLD_SIZE", "1")),
         sharded,
-        environ.get("ACCELERATE_MIXED_PRECISION", "no") in ("bf16", "fp16"),
+        environ.get("ACCELERATE_MIXED_PRECISION", "no") == "bf16",
         sharded and environ.get("FSDP_ACTIVATION_CHECKPOINTING", "false") == "true",
     )
 
@@ -82,6 +92,6 @@ def configured_layout(path: Path) -> Layout:
     return Layout(
         max(1, config.num_processes),
         sharded,
-        config.mixed_precision in ("bf16", "fp16"),
+        config.mixed_precision == "bf16",
         sharded and bool(options.get("fsdp_activation_checkpointing")),
     )

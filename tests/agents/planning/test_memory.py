@@ -4,8 +4,10 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, LlamaConfig, Qwen2Config
 
+from envrl.agents.cache import RaggedDecoder
 from envrl.agents.planning.layout import Layout
-from envrl.agents.planning.memory import Shape, Work, activation_bytes, logit_bytes, memory, peak
+from envrl.agents.planning.memory import Shape, Work, activation_bytes, cache_bytes, logit_bytes, memory, peak
+from envrl.agents.precision import launched_precision
 
 #: 2 layers of 100 parameters and 50 outside them
 SMALL = Shape(
@@ -44,7 +46,7 @@ def test_shards_split_what_is_kept_and_gather_what_is_used():
     assert found["gathered weights"] == 2 * (50 + 2 * 100)
     # 20 tokens x 2 layers x (26 x 4 + 2 bytes x (2 x 4 + 2 x 2 + 4 x 8))
     assert found["activations"] == 20 * 2 * (104 + 88)
-    assert found["KV cache"] == 3 * 32 * 2 * 2 * 2 * 2
+    assert found["KV cache"] == 3 * 32 * 2 * 2 * 2 * 4
 
 
 def test_copies_in_each_process():
@@ -73,6 +75,16 @@ def test_the_peak_is_of_an_update_or_of_a_rollout():
     assert "KV cache" not in {
         part.name for part in memory(SMALL, Work(1, 1, 1, episodes=0, capacity=0, prefill=0), Layout())
     }
+
+
+@pytest.mark.parametrize("precision", ["no", "bf16"])
+def test_the_cache_is_the_decoders(lm, precision):
+    decoder = RaggedDecoder(lm, 3)
+    with launched_precision({"ACCELERATE_MIXED_PRECISION": precision}):
+        decoder.feed([[1] * 300, [1, 2], [1]])
+    held = sum(t.nbytes for layer in decoder._layers for t in (layer.keys, layer.values))
+    capacity = 2 * decoder.BLOCK  # 300 tokens in blocks
+    assert cache_bytes(Shape.of(lm.model), Work(0, 0, 0, episodes=3, capacity=capacity, prefill=0)) == held
 
 
 QWEN = Qwen2Config(
