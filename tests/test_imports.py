@@ -106,7 +106,7 @@ def loaded_by(statement: str) -> set[str]:
     code = f"{statement}; import sys; print(*{{name.split('.')[0] for name in sys.modules}})"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     assert result.returncode == 0, result.stderr
-    return set(result.stdout.split())
+    return set(result.stdout.splitlines()[-1].split())  # what the statement itself prints comes before
 
 
 def test_importing_envrl_loads_gymnasium_and_nothing_of_weight() -> None:

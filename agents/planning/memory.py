@@ -119,9 +119,9 @@ def logit_bytes(shape: Shape, work: Work, part: int, together: bool) -> int:
     return policy + prediction if together else max(policy, prediction)
 
 
-def cache_bytes(shape: Shape, work: Work) -> int:
-    """Keys and values of all layers for every token of every episode that is rolled out, in 32 bits in any case."""
-    return work.episodes * work.capacity * shape.layers * 2 * shape.keys * _FULL
+def cache_bytes(shape: Shape, work: Work, layout: Layout) -> int:
+    """Keys (rotated, in 32 bits) and values of all layers for every token of every episode that is rolled out."""
+    return work.episodes * work.capacity * shape.layers * shape.keys * (_FULL + _compute(layout))
 
 
 def memory(
@@ -193,9 +193,9 @@ def rollout_memory(shape: Shape, work: Work, layout: Layout) -> list[Part]:
     return [
         Part(
             "KV cache",
-            cache_bytes(shape, work),
+            cache_bytes(shape, work, layout),
             "rollout",
-            f"{_FULL} x {work.episodes} episodes x {work.capacity:,} tokens x {shape.layers} x 2 x {shape.keys}",
+            f"({_FULL} + {word}) x {work.episodes} episodes x {work.capacity:,} tokens x {shape.layers} x {shape.keys}",
         ),
         Part(
             "reading prompts",

@@ -46,7 +46,7 @@ def test_shards_split_what_is_kept_and_gather_what_is_used():
     assert found["gathered weights"] == 2 * (50 + 2 * 100)
     # 20 tokens x 2 layers x (26 x 4 + 2 bytes x (2 x 4 + 2 x 2 + 4 x 8))
     assert found["activations"] == 20 * 2 * (104 + 88)
-    assert found["KV cache"] == 3 * 32 * 2 * 2 * 2 * 4
+    assert found["KV cache"] == 3 * 32 * 2 * 2 * (4 + 2)
 
 
 def test_copies_in_each_process():
@@ -84,7 +84,8 @@ def test_the_cache_is_the_decoders(lm, precision):
         decoder.feed([[1] * 300, [1, 2], [1]])
     held = sum(t.nbytes for layer in decoder._layers for t in (layer.keys, layer.values))
     capacity = 2 * decoder.BLOCK  # 300 tokens in blocks
-    assert cache_bytes(Shape.of(lm.model), Work(0, 0, 0, episodes=3, capacity=capacity, prefill=0)) == held
+    work = Work(0, 0, 0, episodes=3, capacity=capacity, prefill=0)
+    assert cache_bytes(Shape.of(lm.model), work, Layout(mixed=precision == "bf16")) == held
 
 
 QWEN = Qwen2Config(
