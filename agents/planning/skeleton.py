@@ -22,6 +22,8 @@ from envrl.agents.models import LanguageModel, build_tiny, quiet, with_lora
 from envrl.agents.planning.known_models import KNOWN_MODELS
 from envrl.envs.errors import DataNotFound
 
+#: within it tensors have a shape and no memory
+_META = torch.device("meta")
 _SPECIAL = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
 _CHATML = (
     "{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\n' + m['content'] + '<|im_end|>\n' }}{% endfor %}"
@@ -54,17 +56,20 @@ def build_skeleton(config: TrainConfig, texts: Sequence[str]) -> Skeleton:
         DataNotFound: there is no model of this name, or its configuration cannot be had here.
     """
     last = checkpoint.newest(config.output / "checkpoints") if config.resume else None
-    with torch.device("meta"), quiet():
+    with quiet():
         if last is not None:
             built = _load(str(last / "model"), texts)
         elif config.init is not None:
             built = _load(str(checkpoint.model_folder(config.init)), texts)
         elif config.model == "tiny":
-            built = Skeleton(build_tiny(texts, seed=config.seed))
+            with _META:
+                built = Skeleton(build_tiny(texts, seed=config.seed))
         else:
             built = _load(config.model, texts)
         if config.lora_rank and not built.lm.has_adapter:
-            built = built._replace(lm=with_lora(built.lm, config.lora_rank, config.lora_alpha, config.seed))
+            with _META:
+                lm = with_lora(built.lm, config.lora_rank, config.lora_alpha, config.seed)
+            built = built._replace(lm=lm)
     return built
 
 
@@ -73,12 +78,14 @@ def _load(name: str, texts: Sequence[str]) -> Skeleton:
     if is_adapter(Path(name)):
         base = _load(base_of(Path(name)), texts)
         saved = json.loads((Path(name) / "adapter_config.json").read_text())
-        model = adapted(base.lm.model, base.lm.source, saved["r"], saved["lora_alpha"], seed=0)
+        with _META:
+            model = adapted(base.lm.model, base.lm.source, saved["r"], saved["lora_alpha"], seed=0)
         return base._replace(lm=LanguageModel(model, base.lm.tokenizer, base.lm.source))
     path = str(smollm.converted()) if name == smollm.NAME else name
     config, notes = _configuration(path)
     tokenizer = _tokenizer(path)
-    model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
+    with _META:
+        model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
     if tokenizer is not None:
         return Skeleton(LanguageModel(model, tokenizer, name), True, notes)
     notes = (

