@@ -1,6 +1,7 @@
 """``envrl train --dry-run``: print what a run would need and do."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
@@ -16,7 +17,8 @@ def dry_run(config: TrainConfig, launch: Path | None = None, console: Console | 
 
     Args:
         config: settings of the run.
-        launch: the accelerate configuration that the run is for; by default it is as this process was started.
+        launch: the accelerate configuration that the run is for; by default it has the processes
+            that this one was started with, or ``config.processes``.
         console: where to.
 
     Raises:
@@ -25,7 +27,9 @@ def dry_run(config: TrainConfig, launch: Path | None = None, console: Console | 
     """
     if os.environ.get("RANK", "0") != "0":
         return None
-    layout = launched_layout() if launch is None else configured_layout(launch)
+    layout = configured_layout(launch) if launch is not None else launched_layout()
+    if launch is None and layout.processes == 1:
+        layout = replace(layout, processes=config.processes)
     plan = make_plan(config, layout)
     print_plan(plan, config, console or Console())
     return plan
