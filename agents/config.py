@@ -20,6 +20,7 @@ from envrl.agents.choices import (
     Targets,
     TokenLoss,
 )
+from envrl.agents.workers import LOCAL, ray_actors
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,9 @@ class TrainConfig:
     """A longer episode is truncated; 0: what the model was made for."""
     env_timeout: float = 300.0
     """Seconds after which an environment that does not answer costs its episode; 0 waits for ever."""
+    rollout_workers: str = LOCAL
+    """Where environments are stepped: ``local``, in this process; ``ray:N``, in N Ray actors on this machine or the
+    machines of a cluster (extra ``ray``)."""
     endpoint: str = ""
     """Base URL of an OpenAI-compatible server (``http://localhost:8000/v1``), for ``policy=endpoint``."""
     endpoint_model: str = ""
@@ -247,6 +251,7 @@ class TrainConfig:
         for name in ("transitions_share", "aux_mae_clip", "aux_entropy_share"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} must lie in 0 .. 1, got {getattr(self, name)}")
+        ray_actors(self.rollout_workers)
         if self.updates and self.group_size < 2 and ALGORITHMS[self.algorithm].compares_groups:
             raise ValueError(
                 f"group_size must be at least 2 with {self.algorithm}: advantages are relative to the rest of the group"

@@ -1,6 +1,7 @@
 """``envrl eval``: a trained model on the held-out tasks of an environment, with an interval and by kind of task."""
 
 import json
+from contextlib import closing
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from envrl.agents.evaluate import Evaluation, evaluate_policy
 from envrl.agents.models import load_model
 from envrl.agents.policies.model_policy import ModelPolicy
 from envrl.agents.policies.settings import PolicySettings, chat_policy, make_format, make_policy
-from envrl.agents.tasks import evaluation_tasks, make_envs, task_ids, task_type
+from envrl.agents.tasks import evaluation_tasks, make_pool, task_ids, task_type
 from envrl.wrappers.shards import ShardWriter
 
 
@@ -45,13 +46,13 @@ def _evaluate(config: EvalConfig, output: Path | None, display: Display) -> tupl
     """Evaluate one model; the result and the kind of each task."""
     policy, trained = _policy(config)
     count = min(config.batch, config.episodes * config.samples)
-    envs = make_envs(config.env, count, config.split, config.env_kwargs)
-    tasks = evaluation_tasks(task_ids(envs[0]), config.episodes)
+    pool = make_pool(config.rollout_workers, config.env, count, config.split, config.env_kwargs)
+    tasks = evaluation_tasks(task_ids(pool.example), config.episodes)
     title = f"Evaluation of {config.model or config.endpoint_model}"
-    with display.stage(title, len(tasks) * config.samples) as bar:
+    with closing(pool), display.stage(title, len(tasks) * config.samples) as bar:
         result, episodes = evaluate_policy(
             policy,
-            envs,
+            pool,
             tasks,
             config.seed,
             _counted(bar),
@@ -60,7 +61,7 @@ def _evaluate(config: EvalConfig, output: Path | None, display: Display) -> tupl
             config.samples,
             config.interval,
         )
-    kinds = {task: task_type(envs[0], task) for task in result.outcomes}
+    kinds = {task: task_type(pool.example, task) for task in result.outcomes}
     display.console.print(success_table(result, kinds, config.samples, config.interval))
     if output is not None:
         output.mkdir(parents=True, exist_ok=True)

@@ -6,6 +6,7 @@ from typing import Any
 
 from envrl.agents.choices import ContextKind, PolicyKind, ResponseKind
 from envrl.agents.statistics import Interval
+from envrl.agents.workers import LOCAL, ray_actors
 
 
 @dataclass(frozen=True)
@@ -57,8 +58,11 @@ class EvalConfig:
     """Environments that are stepped together."""
     env_timeout: float = 300.0
     """Seconds after which an environment that does not answer costs its episode; 0 waits for ever."""
+    rollout_workers: str = LOCAL
+    """Where they are stepped: ``local``, in this process; ``ray:N``, in N Ray actors (extra ``ray``)."""
 
     def __post_init__(self) -> None:
+        ray_actors(self.rollout_workers)
         for name in ("episodes", "samples", "batch"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")

@@ -7,6 +7,7 @@ from typing import Any
 import gymnasium
 
 from envrl.agents.policies.model_policy import ModelPolicy
+from envrl.agents.pool import EnvPool, as_pool
 from envrl.agents.processes import Processes
 from envrl.agents.rollout import Episode, Progress, Task, rollout
 from envrl.agents.statistics import Interval, pass_at_k, success_interval
@@ -90,7 +91,7 @@ def summarize(
 
 def evaluate_policy(
     policy: ModelPolicy,
-    envs: MutableSequence[gymnasium.Env[str, str]],
+    envs: EnvPool | MutableSequence[gymnasium.Env[str, str]],
     tasks: Sequence[Task],
     seed: int,
     progress: Progress | None = None,
@@ -109,8 +110,9 @@ def evaluate_policy(
     own = processes.slice(len(everything))
     if policy.lm is not None:
         policy.lm.model.eval()
+    pool = as_pool(envs)
     episodes = rollout(
-        envs,
+        pool,
         everything[own],
         policy,
         (seed,),
@@ -123,4 +125,4 @@ def evaluate_policy(
     episodes = processes.gather(episodes)
     if policy.lm is not None:
         policy.lm.model.train()
-    return summarize(episodes, envs[0], interval), episodes
+    return summarize(episodes, pool.example, interval), episodes

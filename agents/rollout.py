@@ -1,4 +1,4 @@
-"""Rollouts: many environments stepped in one process, their actions decided as one batch."""
+"""Rollouts: many environments stepped together, their actions decided as one batch."""
 
 from collections.abc import Callable, MutableSequence, Sequence
 from dataclasses import dataclass, field
@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 import gymnasium
 import numpy as np
 
-from envrl.agents.faults import Fault, renewed, safe_reset, safe_step
 from envrl.agents.policies.model_policy import ModelPolicy
+from envrl.agents.pool import EnvPool, as_pool
 from envrl.agents.prompts import TokenSequence
 from envrl.agents.transcripts import Choice
+from envrl.wrappers.faults import Begun, Fault, Outcome
 from envrl.wrappers.transition import Transition
 
 
@@ -54,18 +55,18 @@ class Episode:
 
 
 def describe_step(
-    env: gymnasium.Env[str, str],
+    env_id: str,
     observation: str,
     info: dict[str, Any],
     action: str,
-    outcome: tuple[str, float, bool, bool, dict[str, Any]],
+    outcome: Outcome,
     response: str | None = None,
     **labels: Any,
 ) -> Transition:
     """The row of one step.
 
     Args:
-        env: where it happened.
+        env_id: where it happened.
         observation, info: before the action.
         action: its text.
         outcome: what ``env.step`` returned.
@@ -78,11 +79,8 @@ def describe_step(
         extras["templates"] = list(info["action_templates"])
     if response is not None:
         extras["response"] = response
-    spec = env.spec
     return Transition(
-        env_id=spec.id
-        if spec is not None
-        else f"{type(env.unwrapped).__module__}:{type(env.unwrapped).__name__}",
+        env_id=env_id,
         task_id=info.get("task_id", ""),
         goal=info.get("goal", ""),
         observation=observation,
@@ -108,7 +106,7 @@ Progress = Callable[[int, int], None]
 
 
 def rollout(
-    envs: MutableSequence[gymnasium.Env[str, str]],
+    envs: EnvPool | MutableSequence[gymnasium.Env[str, str]],
     tasks: Sequence[Task],
     policy: ModelPolicy,
     seed: Sequence[int],
@@ -127,8 +125,8 @@ def rollout(
     endpoint that fails ends its episode with a `fault`; the others go on, and the environment is made anew.
 
     Args:
-        envs: environments that `reset(options={"task_id": ...})`; with a time limit of their own. Those that fail
-            are replaced in place.
+        envs: environments that `reset(options={"task_id": ...})`; with a time limit of their own: a pool, or a list of
+            this process, in which those that fail are replaced.
         tasks: what to play.
         policy: decides all rows of a turn together.
         seed: sampling and environments' randomness follow from these numbers.
@@ -145,9 +143,10 @@ def rollout(
         EnvRLError: data or a task are missing.
     """
     episodes: list[Episode] = []
-    for start in range(0, len(tasks), len(envs)):
-        wave = _Wave(envs, policy, (run_id, split, label), max_tokens, timeout)
-        episodes += wave.play(tasks[start : start + len(envs)], seed, first + start, progress)
+    pool = as_pool(envs)
+    for start in range(0, len(tasks), len(pool)):
+        wave = _Wave(pool, policy, (run_id, split, label), max_tokens, timeout)
+        episodes += wave.play(tasks[start : start + len(pool)], seed, first + start, progress)
     return episodes
 
 
@@ -169,13 +168,13 @@ class _Wave:
 
     def __init__(
         self,
-        envs: MutableSequence[gymnasium.Env[str, str]],
+        pool: EnvPool,
         policy: ModelPolicy,
         labels: tuple[str, str, str],
         max_tokens: int | None,
         timeout: float,
     ) -> None:
-        self._envs, self._policy = envs, policy
+        self._pool, self._policy = pool, policy
         self._max_tokens, self._timeout = max_tokens, timeout
         self._labels: dict[str, Any] = dict(zip(("run_id", "split", "policy"), labels, strict=True))
 
@@ -183,8 +182,9 @@ class _Wave:
         self, tasks: Sequence[Task], seed: Sequence[int], first: int, progress: Progress | None
     ) -> list[Episode]:
         rows = [_Row(i, first + i, task, self._policy) for i, task in enumerate(tasks)]
-        for row, task in zip(rows, tasks, strict=True):
-            self._reset(row, task, seed)
+        requests = [_reset_request(row, task, seed) for row, task in zip(rows, tasks, strict=True)]
+        for row, begun in zip(rows, self._pool.reset(requests, self._timeout), strict=True):
+            self._begin(row, begun)
         if progress is not None and any(row.done for row in rows):
             progress(sum(row.done for row in rows), 0)
         live = [row for row in rows if not row.done]
@@ -194,18 +194,20 @@ class _Wave:
                 [row.transcript.prompt for row in live],
                 [None if row.done else self._policy.menu.offer(row.info) for row in live],
             )
-            ended = steps = 0
+            acting: list[tuple[_Row, Choice]] = []
+            ended = 0
             for row, choice in zip(live, choices, strict=True):
-                if choice is None:
-                    continue
                 if isinstance(choice, Fault):
                     row.episode.fault, row.done = choice.reason, True
-                else:
-                    self._step(row, choice)
-                    steps += 1
+                    ended += 1
+                elif choice is not None:
+                    acting.append((row, choice))
+            outcomes = self._pool.step([(row.index, choice.text) for row, choice in acting], self._timeout)
+            for (row, choice), outcome in zip(acting, outcomes, strict=True):
+                self._take(row, choice, outcome)
                 ended += row.done
             if progress is not None:
-                progress(ended, steps)
+                progress(ended, len(acting))
             alive = [i for i, row in enumerate(live) if not row.done]
             if not alive or len(alive) <= (1 - self.COMPACT) * len(live):
                 session.keep(alive)
@@ -214,14 +216,9 @@ class _Wave:
             row.episode.sequences = row.transcript.sequences
         return [row.episode for row in rows]
 
-    def _reset(self, row: _Row, task: Task, seed: Sequence[int]) -> None:
-        options = None if task.task_id is None else {"task_id": task.task_id}
-        # one for a group: its episodes begin alike
-        own = int(np.random.SeedSequence([*seed, 0, task.group]).generate_state(1)[0])
-        env_seed = own if task.seed is None else task.seed
-        begun = safe_reset(self._envs[row.index], env_seed, options, self._timeout)
+    def _begin(self, row: _Row, begun: Begun | Fault) -> None:
         if isinstance(begun, Fault):
-            self._fail(row, begun)
+            row.episode.fault, row.done = begun.reason, True
             return
         row.observation, row.info = begun
         row.episode.task_id = row.info.get("task_id", "")
@@ -230,21 +227,19 @@ class _Wave:
         if row.info.get("fault") is not None:
             row.episode.fault, row.done = str(row.info["fault"]), True
 
-    def _step(self, row: _Row, choice: Choice) -> None:
-        env, episode = self._envs[row.index], row.episode
-        outcome = safe_step(env, choice.text, self._timeout)
+    def _take(self, row: _Row, choice: Choice, outcome: Outcome | Fault) -> None:
+        episode = row.episode
         if isinstance(outcome, Fault):
             # the row that is recorded: nothing came back
-            self._fail(row, outcome)
             outcome = ("", 0.0, False, True, {**row.info, "action_status": None, "fault": outcome.reason})
         observation, reward, terminated, truncated, after = outcome
         row.transcript.turn(choice, observation, after.get("goal", ""), self._policy.menu.offer(after))
         too_long = self._max_tokens is not None and len(row.transcript.prompt) >= self._max_tokens
-        row.done = row.done or terminated or truncated or too_long
+        row.done = terminated or truncated or too_long
         episode.fault = after.get("fault")
         episode.transitions.append(
             describe_step(
-                env,
+                self._pool.env_id(row.index),
                 row.observation,
                 row.info,
                 choice.text,
@@ -257,6 +252,11 @@ class _Wave:
         )
         row.observation, row.info = observation, after
 
-    def _fail(self, row: _Row, fault: Fault) -> None:
-        row.episode.fault, row.done = fault.reason, True
-        self._envs[row.index] = renewed(self._envs[row.index], self._timeout)
+
+def _reset_request(
+    row: _Row, task: Task, seed: Sequence[int]
+) -> tuple[int, int | None, dict[str, Any] | None]:
+    options = None if task.task_id is None else {"task_id": task.task_id}
+    # one for a group: its episodes begin alike
+    own = int(np.random.SeedSequence([*seed, 0, task.group]).generate_state(1)[0])
+    return row.index, own if task.seed is None else task.seed, options

@@ -8,7 +8,9 @@ import gymnasium
 import numpy as np
 
 import envrl.envs.core
+from envrl.agents.pool import EnvPool, LocalPool, RayPool
 from envrl.agents.rollout import Task
+from envrl.agents.workers import ray_actors
 from envrl.envs.lookup import make_env
 
 
@@ -28,6 +30,26 @@ def make_envs(
     """
     arguments = {**env_kwargs, "split": split} if split else dict(env_kwargs)
     return [make_env(env_id, arguments, disable_env_checker=True) for _ in range(count)]
+
+
+def make_pool(
+    workers: str, env_id: str, count: int, split: str | None, env_kwargs: dict[str, Any]
+) -> EnvPool:
+    """``count`` environments of one kind.
+
+    Args:
+        workers: ``local`` or ``ray:N``.
+        env_id, count, split, env_kwargs: as for `make_envs`.
+
+    Raises:
+        ValueError: ``workers`` is neither.
+        MissingExtra: Ray is asked for and not installed.
+    """
+    actors = ray_actors(workers)
+    if not actors:
+        return LocalPool(make_envs(env_id, count, split, env_kwargs))
+    (example,) = make_envs(env_id, 1, split, env_kwargs)
+    return RayPool(example, count, actors)
 
 
 def task_ids(env: gymnasium.Env[str, str]) -> Sequence[str] | None:

@@ -14,7 +14,7 @@ import json
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -46,7 +46,7 @@ from envrl.agents.precision import launched_precision
 from envrl.agents.processes import Processes
 from envrl.agents.rollout import Episode, Task, rollout
 from envrl.agents.samples import Recorded, make_samples, recorded_samples
-from envrl.agents.tasks import evaluation_tasks, make_envs, task_ids, training_tasks
+from envrl.agents.tasks import evaluation_tasks, make_pool, task_ids, training_tasks
 from envrl.agents.trackers import Trackers
 from envrl.agents.update import policy_update
 from envrl.envs.errors import EnvRLError
@@ -90,7 +90,9 @@ def train(config: TrainConfig, display: Display | None = None) -> dict[str, Eval
         _deferred_interrupt() as interrupted,
         launched_precision(),
     ):
-        return Trainer(config, shown, interrupted, processes).run()
+        trainer = Trainer(config, shown, interrupted, processes)
+        with closing(trainer.pool):
+            return trainer.run()
 
 
 class Trainer:
@@ -125,8 +127,8 @@ class Trainer:
             "results": [],
         }
         own = -(-config.groups // processes.count) * config.group_size
-        self.envs = make_envs(config.env, own, config.split, config.env_kwargs)
-        self.ids = task_ids(self.envs[0])
+        self.pool = make_pool(config.rollout_workers, config.env, own, config.split, config.env_kwargs)
+        self.ids = task_ids(self.pool.example)
         with processes.main_first():
             resumed = self._prepare_folder()
         self._clock = time.monotonic()
@@ -249,7 +251,7 @@ class Trainer:
             again = f"/redraw-{number}" if number else ""
             own = self.processes.slice(len(tasks), config.group_size)
             played = rollout(
-                self.envs,
+                self.pool,
                 tasks[own],
                 policy,
                 (config.seed, _ROLLOUT, index, number) if number else (config.seed, _ROLLOUT, index),
@@ -293,14 +295,15 @@ class Trainer:
 
     def _measure(self, title: str) -> tuple[Evaluation, list[Episode]]:
         config = self.config
-        own = -(-config.eval_episodes // self.processes.count)
-        envs = make_envs(config.env, min(128, own), config.eval_split, config.env_kwargs)
-        tasks = evaluation_tasks(task_ids(envs[0]), config.eval_episodes)
+        own = min(128, -(-config.eval_episodes // self.processes.count))
+        pool = make_pool(config.rollout_workers, config.env, own, config.eval_split, config.env_kwargs)
+        tasks = evaluation_tasks(task_ids(pool.example), config.eval_episodes)
         policy = self._policy(config.eval_temperature)
-        with self.display.stage(title, len(tasks[self.processes.slice(len(tasks))])) as bar:
+        count = len(tasks[self.processes.slice(len(tasks))])
+        with closing(pool), self.display.stage(title, count) as bar:
             return evaluate_policy(
                 policy,
-                envs,
+                pool,
                 tasks,
                 self._seed(_EVALUATION),
                 _episodes_to(bar),
@@ -407,7 +410,7 @@ class Trainer:
         if not (self.folder / folder).exists():
             with self.display.stage(f"Episodes of the {label} policy", episodes) as bar:
                 won = record_demonstrations(
-                    self.envs[0],
+                    self.pool.example,
                     self.folder / folder,
                     policy,
                     episodes,
@@ -539,6 +542,7 @@ def _refuse_other_settings(path: Path, config: TrainConfig) -> None:
         "checkpoint_every",
         "keep_checkpoints",
         "env_timeout",
+        "rollout_workers",
         "endpoint",
         "endpoint_timeout",
         "processes",

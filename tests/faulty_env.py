@@ -1,5 +1,6 @@
 """The coin environment with failures at set places."""
 
+import os
 import random
 import time
 from collections.abc import Mapping
@@ -22,7 +23,8 @@ class FaultyEnv(ToyEnv):
     """As `ToyEnv`, but some tasks fail.
 
     Args:
-        faults: task -> (step at which it fails, kind).
+        faults: task -> (step at which it fails, kind): one of `KINDS`; ``hang`` and ``loop``, which do not answer;
+            ``exit`` and ``exit at reset``, which end the process.
         share: so many of the other tasks fail too, as `drawn_fault` says.
     """
 
@@ -40,8 +42,11 @@ class FaultyEnv(ToyEnv):
             raise BrokenPipeError("the process is gone")
         out = super().reset(**kwargs)
         self._at = 0
-        if self._failure(out[1]["task_id"])[1] == "reset":
+        kind = self._failure(out[1]["task_id"])[1]
+        if kind == "reset":
             raise ConnectionError("nobody there")
+        if kind == "exit at reset":
+            os._exit(1)
         return out
 
     def step(self, action: str) -> Any:
@@ -57,6 +62,8 @@ class FaultyEnv(ToyEnv):
         if kind == "die":
             self._dead = True
             raise BrokenPipeError("the process is gone")
+        if kind == "exit":
+            os._exit(1)
         if kind == "hang":
             time.sleep(60)
         if kind == "loop":

@@ -11,7 +11,17 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 #: from the bottom up; a package imports itself and those before it
 LAYERS = ("envs", "wrappers", "agents", "worldmodel", "envrl")
-HEAVY = ("torch", "transformers", "accelerate", "peft", "tensorboard", "datasets", "pandas", "prompt_toolkit")
+HEAVY = (
+    "torch",
+    "transformers",
+    "accelerate",
+    "peft",
+    "tensorboard",
+    "datasets",
+    "pandas",
+    "prompt_toolkit",
+    "ray",
+)
 SAY_NOTHING = {"utils", "util", "helpers", "helper", "common", "misc"}
 
 

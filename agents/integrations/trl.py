@@ -25,6 +25,7 @@ from envrl.agents.choices import Schedule, Targets
 from envrl.agents.objective_rows import SingleStep, inverse_dynamics_rows, single_step_rows, step_weights
 from envrl.agents.objectives import ObjectiveRow, coefficient
 from envrl.agents.policies.model_policy import ModelPolicy
+from envrl.agents.pool import EnvPool
 from envrl.agents.prompts import EpisodeFormat, TokenSequence
 from envrl.agents.rollout import Episode, Task, rollout
 from envrl.wrappers.transition import Transition
@@ -190,7 +191,7 @@ class EnvironmentRollout:
     """TRL's ``rollout_func``: each prompt of the dataset is the id of a task, each completion an episode of it.
 
     Args:
-        envs: environments that are stepped together; more prompts are played in turn.
+        envs: environments that are stepped together, as a list or a pool; more prompts are played in turn.
         policy: decides, sampling among all tokens (`GeneratePolicy`), with the model that TRL trains.
         seed: of sampling.
         max_tokens: a longer episode is truncated.
@@ -198,7 +199,7 @@ class EnvironmentRollout:
 
     def __init__(
         self,
-        envs: MutableSequence[gymnasium.Env[str, str]],
+        envs: EnvPool | MutableSequence[gymnasium.Env[str, str]],
         policy: ModelPolicy,
         seed: int = 0,
         max_tokens: int | None = None,

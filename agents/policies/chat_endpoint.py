@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from envrl.agents.chat_texts import ChatTexts
-from envrl.agents.faults import Fault
 from envrl.agents.models import LanguageModel
 from envrl.agents.policies.endpoint import Endpoint
 from envrl.agents.policies.response import parse_response
 from envrl.agents.prompts import ActionMenu, EpisodeFormat, Offer, TokenSequence
 from envrl.agents.transcripts import Choice, Context
+from envrl.wrappers.faults import Fault
 
 Message = dict[str, str]
 

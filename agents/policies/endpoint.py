@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from envrl.agents.faults import Fault
 from envrl.agents.models import LanguageModel
 from envrl.agents.policies.generate import Response
 from envrl.agents.prompts import ActionMenu, Decision, EpisodeFormat, Offer
 from envrl.agents.transcripts import Choice, Context, Transcript
 from envrl.envs.errors import EnvRLError, MissingExtra
+from envrl.wrappers.faults import Fault
 
 
 class EndpointError(Exception):

@@ -5,10 +5,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from envrl.agents.faults import Fault
 from envrl.agents.models import LanguageModel
 from envrl.agents.prompts import ActionMenu, Offer
 from envrl.agents.transcripts import Choice, Transcript
+from envrl.wrappers.faults import Fault
 
 
 class Session(Protocol):

@@ -9,6 +9,7 @@ import torch
 
 import envrl  # noqa: F401 - registers the ids
 from envrl.agents.models import LanguageModel, TinyConfig, build_tiny
+from envrl.agents.pool import env_id
 from envrl.agents.rollout import describe_step
 from envrl.wrappers.transition import Transition
 
@@ -35,7 +36,7 @@ def play_expert(episodes: int, seed: int = 0) -> list[list[Transition]]:
             outcome = (observation, float(reward), terminated, truncated, info)
             rows.append(
                 describe_step(
-                    env, before, before_info, action, outcome, step=len(rows), episode_id=str(index)
+                    env_id(env), before, before_info, action, outcome, step=len(rows), episode_id=str(index)
                 )
             )
         played.append(rows)

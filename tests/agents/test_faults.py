@@ -9,7 +9,6 @@ import pytest
 from faulty_env import KINDS, drawn_fault
 from small_run import SMALL
 
-from envrl.agents.faults import TimedOut, time_limit
 from envrl.agents.models import TinyConfig, build_tiny
 from envrl.agents.policies.constrained import ConstrainedPolicy
 from envrl.agents.rollout import Task, rollout
@@ -17,6 +16,7 @@ from envrl.agents.tagged_format import TaggedFormat
 from envrl.agents.tasks import make_envs
 from envrl.agents.trainer import train
 from envrl.envs.errors import InvalidTask
+from envrl.wrappers.faults import TimedOut, time_limit
 from envrl.wrappers.recording import read_transitions
 
 TEXTS = ["You are in the hall. A coin is hidden somewhere.", "go to attic", "look", "take coin"] * 20

@@ -7,8 +7,8 @@ nobody knows in what state it is.
 import math
 import signal
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, MutableMapping, MutableSequence
+from contextlib import contextmanager, suppress
 from numbers import Real
 from types import FrameType
 from typing import Any, NamedTuple
@@ -25,6 +25,14 @@ class Fault(NamedTuple):
     """Why an episode cannot be used."""
 
     reason: str
+
+
+#: environments by number
+Envs = MutableSequence[gymnasium.Env[str, str]] | MutableMapping[int, gymnasium.Env[str, str]]
+#: what `reset` gives: (observation, info)
+Begun = tuple[str, dict[str, Any]]
+#: what `step` gives: (observation, reward, terminated, truncated, info)
+Outcome = tuple[str, float, bool, bool, dict[str, Any]]
 
 
 class TimedOut(Exception):
@@ -57,8 +65,8 @@ def time_limit(seconds: float) -> Iterator[None]:
 
 
 def safe_reset(
-    env: gymnasium.Env[str, str], seed: int, options: dict[str, Any] | None, timeout: float
-) -> tuple[str, dict[str, Any]] | Fault:
+    env: gymnasium.Env[str, str], seed: int | None, options: dict[str, Any] | None, timeout: float
+) -> Begun | Fault:
     """``env.reset``, or why it failed.
 
     Raises:
@@ -71,12 +79,10 @@ def safe_reset(
     except MISTAKES:
         raise
     except Exception as error:
-        return Fault(f"reset: {_words(error)}")
+        return Fault(f"reset: {error_words(error)}")
 
 
-def safe_step(
-    env: gymnasium.Env[str, str], action: str, timeout: float
-) -> tuple[str, float, bool, bool, dict[str, Any]] | Fault:
+def safe_step(env: gymnasium.Env[str, str], action: str, timeout: float) -> Outcome | Fault:
     """``env.step`` with the types it must have, or why it failed."""
     try:
         with time_limit(timeout):
@@ -85,16 +91,13 @@ def safe_step(
             raise TypeError(f"expected a finite number as reward, got {reward!r}")
         return _text(observation), float(reward), bool(terminated), bool(truncated), _info(info)
     except Exception as error:
-        return Fault(f"step: {_words(error)}")
+        return Fault(f"step: {error_words(error)}")
 
 
 def renewed(env: gymnasium.Env[str, str], timeout: float) -> gymnasium.Env[str, str]:
     """Another environment like one that failed; the same where it cannot be made again."""
-    try:
-        with time_limit(timeout):
-            env.close()
-    except Exception:  # it failed before, and is not used again
-        pass
+    with suppress(Exception), time_limit(timeout):  # it failed before, and is not used again
+        env.close()
     if env.spec is None:
         return env
     try:
@@ -102,6 +105,32 @@ def renewed(env: gymnasium.Env[str, str], timeout: float) -> gymnasium.Env[str, 
             return gymnasium.make(env.spec)
     except Exception:  # its server may be down for now: the next reset tries again
         return env
+
+
+def reset_in_place(
+    envs: Envs,
+    index: int,
+    seed: int | None,
+    options: dict[str, Any] | None,
+    timeout: float,
+) -> Begun | Fault:
+    """`safe_reset` of one environment of several; it is replaced where it failed.
+
+    Raises:
+        EnvRLError: data or task are missing.
+    """
+    begun = safe_reset(envs[index], seed, options, timeout)
+    if isinstance(begun, Fault):
+        envs[index] = renewed(envs[index], timeout)
+    return begun
+
+
+def step_in_place(envs: Envs, index: int, action: str, timeout: float) -> Outcome | Fault:
+    """`safe_step` of one environment of several; it is replaced where it failed."""
+    outcome = safe_step(envs[index], action, timeout)
+    if isinstance(outcome, Fault):
+        envs[index] = renewed(envs[index], timeout)
+    return outcome
 
 
 def _text(observation: Any) -> str:
@@ -125,5 +154,6 @@ def _info(info: Any) -> dict[str, Any]:
     return info
 
 
-def _words(error: Exception) -> str:
+def error_words(error: Exception) -> str:
+    """An error on one line."""
     return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
