@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import hypothesis
-import psutil
 import pytest
+from ray_processes import NODE, ray_processes
 
 # No test may depend on how busy the machine is.
 hypothesis.settings.register_profile("envrl", deadline=None)
@@ -29,23 +29,9 @@ def shared_data() -> Path:
 
 @pytest.fixture(scope="module")
 def ray_instance() -> Iterator[None]:
-    """Ray on this machine, for the tests of a module; none of its processes outlives them."""
+    """Ray on this machine, for the tests of a module."""
     ray = pytest.importorskip("ray", reason="needs the extra ray")
-    before = set(psutil.Process().children(recursive=True))
-    with pytest.MonkeyPatch.context() as patch:
-        # its processes find the environments of the tests, and envrl where this one has it
-        places = (str(Path(__file__).parent), os.environ.get("PYTHONPATH", ""))
-        patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, places)))
-        ray.init(
-            "local",
-            num_cpus=2,
-            object_store_memory=100 * 2**20,
-            include_dashboard=False,
-            log_to_driver=False,
-            logging_level="warning",
-        )
-    yield
-    started = set(psutil.Process().children(recursive=True)) - before
-    ray.shutdown()
-    _, alive = psutil.wait_procs(started, timeout=60)
-    assert not alive
+    with ray_processes() as shutdowns:
+        shutdowns.append(ray.shutdown)
+        ray.init("local", num_cpus=2, log_to_driver=False, logging_level="warning", **NODE)
+        yield

@@ -10,6 +10,8 @@ from gymnasium.envs.registration import EnvSpec
 from envrl.envs.errors import MissingExtra
 from envrl.wrappers.env_worker import EnvWorker
 
+#: so little of a CPU that any number of actors finds room; with none at all Ray does not spread them evenly
+_OPTIONS = {"scheduling_strategy": "SPREAD", "num_cpus": 0.001}
 #: seconds that actors have to close their environments
 _CLOSING = 10.0
 
@@ -34,7 +36,8 @@ class EnvActors:
     Args:
         spec: what they make.
         num_envs, num_actors: how many.
-        actor_options: of ``ray.remote``: ``num_cpus``, ``resources``, ``runtime_env``, ...
+        actor_options: of ``ray.remote``: ``num_cpus``, ``resources``, ``runtime_env``, ... By default actors are spread
+            over the machines and hold no CPU.
 
     Raises:
         MissingExtra: Ray is not installed.
@@ -54,9 +57,7 @@ class EnvActors:
             ray.init(include_dashboard=False, log_to_driver=False, logging_level=logging.WARNING)
         self._ray, self._spec = ray, spec
         self._deaths = (RayActorError, OutOfMemoryError, ObjectLostError)
-        self._actor: Any = ray.remote(EnvWorker).options(
-            **{"scheduling_strategy": "SPREAD", **(actor_options or {})}
-        )
+        self._actor: Any = ray.remote(EnvWorker).options(**{**_OPTIONS, **(actor_options or {})})
         #: environment -> (its actor, its number there)
         self._places = [
             (actor, number)

@@ -17,8 +17,8 @@ from envrl.wrappers.env_worker import Face, Stepped
 from envrl.wrappers.faults import Begun, Fault, Outcome
 from envrl.wrappers.ray_actors import EnvActors, Lost
 
-#: how often an episode is begun where actors die of it
-_TRIES = 2
+#: how often an episode is begun where actors die: the first one after a machine was lost may be put on it once more
+_TRIES = 3
 
 
 class RayVectorEnv(VectorEnv[Any, Any, Any]):
@@ -173,7 +173,7 @@ class RayVectorEnv(VectorEnv[Any, Any, Any]):
     ) -> list[Begun | Fault]:
         """Begin an episode for each (environment, seed, options).
 
-        An environment that fails is made anew. Where an actor dies, the new one is asked once more.
+        An environment that fails is made anew. Where an actor dies, the new one is asked, up to three in all.
 
         Args:
             requests: which, and how.
@@ -187,7 +187,7 @@ class RayVectorEnv(VectorEnv[Any, Any, Any]):
         return [Fault(f"reset: {a.reason}") if isinstance(a, Lost) else a for a in answers]
 
     def try_step(self, requests: Sequence[tuple[int, str]], timeout: float = 0.0) -> list[Outcome | Fault]:
-        """Take one step for each (environment, action); as `try_reset`, but nothing is tried twice."""
+        """Take one step for each (environment, action); as `try_reset`, but nothing is asked twice."""
         self._require_open()
         answers = self._actors.run("try_step", requests, timeout)
         return [Fault(f"step: {a.reason}") if isinstance(a, Lost) else a for a in answers]

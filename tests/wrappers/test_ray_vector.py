@@ -201,8 +201,9 @@ def test_mistakes_and_errors_come_as_they_are(make):
     with pytest.raises(InvalidTask, match="penny-1"):
         vector.try_reset([(0, 0, {"task_id": "penny-1"})])
     vector.reset(options={"task_id": "coin-0"})
-    with pytest.raises(RuntimeError, match=r"^out of luck$") as raised:
+    with pytest.raises(RuntimeError) as raised:
         vector.step(("look", "look"))
+    assert type(raised.value) is RuntimeError and str(raised.value) == "out of luck"
     assert "faulty_env.py" in "".join(raised.value.__notes__)  # where in the actor
     with pytest.raises(DataNotFound):
         make("envrl:EnvRL/WebShop-v0", 2, 1, env_kwargs={"catalog": "/nowhere"})
