@@ -1,6 +1,7 @@
-"""Wrappers around text environments: recording, and prompts from history."""
+"""Wrappers around text environments: recording, prompts from history, vectors in Ray actors."""
 
 from envrl.wrappers.history import HistoryPrompt, PromptTemplate, render_prompt
+from envrl.wrappers.ray_vector import RayVectorEnv
 from envrl.wrappers.record import RecordTransitions
 from envrl.wrappers.recording import iter_episodes, read_env_spec, read_table, read_transitions
 from envrl.wrappers.shards import ShardWriter
@@ -10,6 +11,7 @@ __all__ = [
     "SCHEMA",
     "HistoryPrompt",
     "PromptTemplate",
+    "RayVectorEnv",
     "RecordTransitions",
     "ShardWriter",
     "Transition",
