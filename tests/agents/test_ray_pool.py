@@ -10,13 +10,16 @@ from small_run import SMALL
 
 from envrl.agents.checkpoint import model_folder
 from envrl.agents.config import TrainConfig
-from envrl.agents.eval_command import EvalConfig, evaluate
+from envrl.agents.demonstrate import record_demonstrations
+from envrl.agents.eval_command import evaluate
+from envrl.agents.eval_config import EvalConfig
 from envrl.agents.models import TinyConfig, build_tiny
 from envrl.agents.policies.constrained import ConstrainedPolicy
+from envrl.agents.policies.scripted import RandomPolicy
 from envrl.agents.pool import LocalPool, RayPool
 from envrl.agents.rollout import Task, rollout
 from envrl.agents.tagged_format import TaggedFormat
-from envrl.agents.tasks import make_pool
+from envrl.agents.tasks import make_envs, make_pool
 from envrl.agents.trainer import train
 from envrl.envs.errors import InvalidTask
 from envrl.wrappers.recording import read_transitions
@@ -161,12 +164,15 @@ def test_a_run_may_go_on_elsewhere(trained):
 
 
 def test_training_goes_on_when_actors_die(tmp_path):
+    (sound,) = make_envs("Toy/Coin-v0", 1, None, {})
+    record_demonstrations(sound, tmp_path / "played", RandomPolicy(), 20, 0, label="random", split="train")
     config = replace(
         SMALL,
         env="Test/Faulty-v0",
         env_kwargs={"faults": {f"coin-{i}": (1, "exit") for i in range(0, 8, 4)}},
         output=tmp_path / "run",
-        sft_episodes=0,
+        demonstrations=tmp_path / "played",
+        sft_updates=0,
         updates=2,
         eval_every=0,
         eval_episodes=0,
