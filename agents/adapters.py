@@ -51,10 +51,11 @@ def load_adapter(model: PreTrainedModel, source: str, folder: Path) -> Any:
     return _from(_peft().PeftModel.from_pretrained(model, str(folder), is_trainable=True), source)
 
 
-def save_adapter(model: Any, folder: Path) -> None:
-    """Write the adapter, and the model's configuration beside it."""
+def save_adapter(model: Any, folder: Path, state: dict[str, Any] | None = None) -> None:
+    """Write the adapter, and the model's configuration beside it; ``state`` has the weights if the model has not."""
     # "auto" would ask the hub whether the vocabulary has grown
-    model.save_pretrained(str(folder), save_embedding_layers=False)
+    own = {} if state is None else {"state_dict": state}
+    model.save_pretrained(str(folder), save_embedding_layers=False, **own)
     model.get_base_model().config.save_pretrained(folder)
 
 

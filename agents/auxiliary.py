@@ -128,7 +128,11 @@ class Objectives:
             return 0.0
         mean = 0.0
         mine = self.processes.share(rows, lambda row: len(row.ids))
-        for indices in bucket([len(row.ids) for row in mine], self.config.batch_tokens):
+        batches = bucket([len(row.ids) for row in mine], self.config.batch_tokens)
+        for indices in self.processes.rounds(batches, self.lm.is_sharded):
+            if indices is None:
+                self.lm.idle().backward()
+                continue
             batch = [mine[i] for i in indices]
             total, _ = self.loss(self.lm.hidden(pad([r.ids for r in batch], self.lm.device)), batch)
             (weight * total / count).backward()

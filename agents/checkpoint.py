@@ -8,10 +8,12 @@ update), so the position in the run is all the generator state there is.
 import json
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from envrl.agents.heads import Heads
 from envrl.agents.models import LanguageModel
@@ -25,10 +27,11 @@ _REFERENCE = "reference"
 def save_checkpoint(
     folder: Path,
     lm: LanguageModel,
-    optimizers: Optimizers | None,
+    optimizers: Sequence[dict] | None,
     state: dict[str, Any],
     reference: LanguageModel | None = None,
     heads: Heads | None = None,
+    weights: Sequence[dict[str, Tensor] | None] = (None, None),
 ) -> None:
     """Write a checkpoint under a temporary name, sync it and rename it; an existing one is replaced.
 
@@ -37,23 +40,24 @@ def save_checkpoint(
     Args:
         folder: its final place.
         lm: the model.
-        optimizers: their state, None between stages.
+        optimizers: their state (`Optimizers.state_dict`), None between stages.
         state: JSON-able position and counters of the run.
         reference: the fixed policy of the divergence, where there is one.
         heads: the critic and the objectives' output layer, where there are any.
+        weights: of the model and of the reference, where they are not whole there (`sharding.full_state`).
     """
     partial = folder.with_name(f".{folder.name}.part")
     if partial.exists():
         shutil.rmtree(partial)
     partial.mkdir(parents=True)
     try:
-        lm.save(partial / "model")
+        lm.save(partial / "model", weights[0])
         if reference is not None:
-            reference.save(partial / _REFERENCE)
+            reference.save(partial / _REFERENCE, weights[1])
         if heads is not None:
             heads.save(partial)
         if optimizers is not None:
-            torch.save(optimizers.state_dict(), partial / "optimizer.pt")
+            torch.save(list(optimizers), partial / "optimizer.pt")
         (partial / _STATE).write_text(json.dumps(state, indent=1))
         for path in [*partial.rglob("*"), partial]:
             _sync(path)

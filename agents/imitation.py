@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 
 import numpy as np
-import torch
 
 from envrl.agents.auxiliary import Objectives, total_weight
 from envrl.agents.batches import epoch
 from envrl.agents.config import TrainConfig
 from envrl.agents.heads import Heads
 from envrl.agents.models import LanguageModel
-from envrl.agents.optimizers import Optimizers, learning_rate_factor, take_gradients
+from envrl.agents.optimizers import Optimizers, bounded, learning_rate_factor, take_gradients
 from envrl.agents.policies.distributions import policy_forward
 from envrl.agents.policies.model_policy import ModelPolicy
 from envrl.agents.processes import Processes
@@ -77,9 +76,9 @@ class Imitation:
         parameters = self._optimizers.parameters
         gradients = take_gradients(parameters)
         self._processes.add(gradients)
+        gradients, _ = bounded(gradients, config.max_grad_norm)
         for parameter, gradient in zip(parameters, gradients, strict=True):
             parameter.grad = gradient
-        torch.nn.utils.clip_grad_norm_(parameters, config.max_grad_norm)
         self._optimizers.step(learning_rate_factor(index, config.sft_updates, self.WARMUP, self.FLOOR))
         return self._processes.add_figures(figures)
 
@@ -92,6 +91,8 @@ class Imitation:
         mine = self._processes.share(batch, lambda d: len(d.tokens.ids))
         decisions = sum(len(d.tokens.decisions) for d in batch)
         if not mine:
+            if self._lm.is_sharded:
+                self._lm.idle().backward()
             return {}
         figures = {}
         hidden, logprobs, _ = policy_forward(self._lm, [d.tokens for d in mine])

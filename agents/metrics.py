@@ -3,8 +3,11 @@
 import json
 import math
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from envrl.agents.rollout import Episode
 
 #: keys of every object, in this order; a value that does not apply is null
 KEYS = (
@@ -64,3 +67,17 @@ class MetricsFile:
         partial = self.path.with_name(f".{self.path.name}.part")
         partial.write_text("".join(json.dumps(row) + "\n" for row in rows))
         partial.replace(self.path)
+
+
+def rollout_metrics(episodes: Sequence[Episode]) -> dict[str, float]:
+    """Figures of a rollout; faulted episodes are counted and left out, means without a sound one are NaN."""
+    sound = [e for e in episodes if e.fault is None]
+    steps = [t for e in sound for t in e.transitions]
+    count = len(sound) or float("nan")  # without a sound episode nothing is known
+    return {
+        "train/success_rate": sum(e.success for e in sound) / count,
+        "train/return": sum(sum(e.rewards) for e in sound) / count,
+        "episode/steps": len(steps) / count,
+        "policy/invalid_rate": sum(t.action_status != "ok" for t in steps) / max(len(steps), 1),
+        "rollout/faulted": len(episodes) - len(sound),
+    }

@@ -26,6 +26,7 @@ from transformers.utils import logging as transformers_logging
 
 from envrl.agents import smollm
 from envrl.agents.adapters import adapted, base_of, is_adapter, load_adapter, save_adapter
+from envrl.agents.sharding import sharded_layers
 from envrl.agents.tokenizer import train_tokenizer
 from envrl.envs.errors import DataNotFound, EnvRLError
 
@@ -125,6 +126,15 @@ class LanguageModel:
         """
         return self.backbone()(input_ids=ids, use_cache=False).last_hidden_state
 
+    def idle(self) -> Tensor:
+        """A scalar 0 that took a forward over one token: what a process does while others have a batch to run."""
+        return self.hidden(torch.zeros(1, 1, dtype=torch.long, device=self.device)).sum() * 0.0
+
+    @property
+    def is_sharded(self) -> bool:
+        """Whether its layers are split over processes."""
+        return bool(sharded_layers(self.model))
+
     def logits(self, hidden: Tensor) -> Tensor:
         """Logits ``(..., vocabulary)`` of hidden states ``(..., width)``."""
         head: Any = self.model.get_output_embeddings()
@@ -149,13 +159,18 @@ class LanguageModel:
         limit = getattr(self.model.config.get_text_config(), "max_position_embeddings", None)
         return None if limit is None else int(limit)
 
-    def save(self, folder: Path) -> None:
-        """Write model (safetensors) and tokenizer in the Hugging Face layout; of an adapted one the adapter alone."""
+    def save(self, folder: Path, state: dict[str, Tensor] | None = None) -> None:
+        """Write model (safetensors) and tokenizer in the Hugging Face layout; of an adapted one the adapter alone.
+
+        Args:
+            folder: where to.
+            state: the weights, where they are not whole in the model itself (`sharding.full_state`).
+        """
         with quiet():
             if self.has_adapter:
-                save_adapter(self.model, folder)
+                save_adapter(self.model, folder, state)
             else:
-                self.model.save_pretrained(folder)
+                self.model.save_pretrained(folder, state_dict=state)
             self.tokenizer.save_pretrained(folder)
 
 

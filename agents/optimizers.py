@@ -5,6 +5,9 @@ from collections.abc import Iterable, Sequence
 
 import torch
 from torch import Tensor, nn
+from torch.distributed.tensor import DTensor
+
+from envrl.agents.sharding import full, split_like
 
 
 class Optimizers:
@@ -32,9 +35,20 @@ class Optimizers:
         chosen = {id(p) for p in matrices}
         more = [] if heads is None else list(heads.parameters())
         rest = [p for _, p in named if id(p) not in chosen] + more
+        if any(isinstance(p, DTensor) for p in matrices):
+            raise ValueError(
+                "Muon needs whole weight matrices; with sharded layers set sft_muon_lr to 0, which trains with AdamW"
+            )
         self.parameters: list[Tensor] = [*(p for _, p in named), *more]
         self._optimizers: list[torch.optim.Optimizer] = [
-            torch.optim.AdamW(rest, lr=lr, betas=(0.9, 0.98), weight_decay=weight_decay)
+            torch.optim.AdamW(
+                rest,
+                lr=lr,
+                betas=(0.9, 0.98),
+                weight_decay=weight_decay,
+                # split and whole parameters go through no operation together
+                foreach=False if any(isinstance(p, DTensor) for p in rest) else None,
+            )
         ]
         if matrices:
             self._optimizers.append(
@@ -54,13 +68,16 @@ class Optimizers:
             optimizer.zero_grad(set_to_none=True)
 
     def state_dict(self) -> list[dict]:
-        """State of all optimisers."""
-        return [optimizer.state_dict() for optimizer in self._optimizers]
+        """State of all optimisers, put together where it is split: a collective of all processes."""
+        return full([optimizer.state_dict() for optimizer in self._optimizers])
 
     def load_state_dict(self, state: list[dict]) -> None:
         """Take up a state from `state_dict`."""
         for optimizer, part in zip(self._optimizers, state, strict=True):
             optimizer.load_state_dict(part)
+            for parameter, values in optimizer.state.items():
+                for name, value in values.items():
+                    values[name] = split_like(value, parameter)
 
 
 def learning_rate_factor(index: int, updates: int, warmup: int, floor: float) -> float:
@@ -117,4 +134,14 @@ class Pocket:
 
 def norm(gradients: Iterable[Tensor]) -> float:
     """Euclidean norm over all tensors."""
-    return float(torch.stack([g.square().sum() for g in gradients]).sum().sqrt())
+    squares = (g.square().sum() for g in gradients)
+    return float(
+        torch.stack([s.full_tensor() if isinstance(s, DTensor) else s for s in squares]).sum().sqrt()
+    )
+
+
+def bounded(gradients: list[Tensor], largest: float) -> tuple[list[Tensor], float]:
+    """Gradients scaled down to a norm, and the norm that they had."""
+    size = norm(gradients)
+    scale = min(1.0, largest / (size + 1e-9))
+    return [g * scale for g in gradients], size

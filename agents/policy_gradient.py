@@ -109,7 +109,11 @@ def policy_backward(
     value_loss = 0.0
     decisions = sum(len(s.tokens.decisions) for s in informative)
     mine = learner.processes.share(informative, lambda s: s.tokens.cost)
-    for batch in _batches(mine, config.batch_tokens, shared):
+    batches = _batches(mine, config.batch_tokens, shared)
+    for batch in learner.processes.rounds(batches, lm.is_sharded):
+        if batch is None:
+            _idle(learner)
+            continue
         sequences = [s.tokens for s in batch]
         hidden, logprobs, entropy = policy_forward(lm, sequences, config.temperature)
         old = torch.tensor([d.logprob for s in sequences for d in s.decisions], device=lm.device)
@@ -148,6 +152,15 @@ def policy_backward(
         key: value / max(divisor if key == "loss/policy" else decisions, 1) for key, value in totals.items()
     }
     return metrics if learner.heads.value is None else {**metrics, "loss/value": value_loss}
+
+
+def _idle(learner: Learner) -> None:
+    """The forwards and the backward of a batch, without one."""
+    nothing = learner.lm.idle()
+    if learner.reference is not None:
+        with torch.no_grad():
+            learner.reference.idle()
+    nothing.backward()
 
 
 def _batches(

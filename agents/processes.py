@@ -14,6 +14,7 @@ import torch
 from accelerate import PartialState
 from accelerate.utils import gather_object
 from torch import Tensor, distributed
+from torch.distributed.tensor import DTensor
 
 T = TypeVar("T")
 
@@ -68,13 +69,20 @@ class Processes:
         """The items of all processes, in the order of the processes."""
         return list(items) if self.count == 1 else gather_object(list(items))
 
+    def rounds(self, batches: Sequence[T], together: bool) -> Iterator[T | None]:
+        """Some batches; with ``together`` every process has as many rounds, in some of which it has nothing (None)."""
+        yield from batches
+        if together and self.count > 1:
+            yield from [None] * (max(self.gather([len(batches)])) - len(batches))
+
     def add(self, tensors: Sequence[Tensor]) -> None:
-        """Put in the place of each tensor its sum over the processes."""
-        if self.count == 1:
+        """Put in the place of each tensor its sum over the processes; split ones are sums already."""
+        parts = [t for t in tensors if not isinstance(t, DTensor)]
+        if self.count == 1 or not parts:
             return
-        flat = torch.cat([t.reshape(-1) for t in tensors])
+        flat = torch.cat([t.reshape(-1) for t in parts])
         distributed.all_reduce(flat)
-        for tensor, total in zip(tensors, flat.split([t.numel() for t in tensors]), strict=True):
+        for tensor, total in zip(parts, flat.split([t.numel() for t in parts]), strict=True):
             tensor.copy_(total.view_as(tensor))
 
     def add_figures(self, figures: dict[str, float]) -> dict[str, float]:

@@ -11,18 +11,16 @@ killed and resumed gives the numbers of an uninterrupted one on a CPU with the s
 
 import copy
 import json
-import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import numpy as np
 import torch
 
-from envrl.agents import checkpoint
+from envrl.agents import checkpoint, sharding
 from envrl.agents.algorithms import ALGORITHMS
 from envrl.agents.annotate import annotate
 from envrl.agents.collect import collect
@@ -32,8 +30,9 @@ from envrl.agents.display import Bar, Display, results_table
 from envrl.agents.evaluate import Evaluation, evaluate_policy
 from envrl.agents.heads import Heads
 from envrl.agents.imitation import Imitation, demonstrations
+from envrl.agents.interrupts import deferred_interrupt
 from envrl.agents.launch import is_launched, launch
-from envrl.agents.metrics import MetricsFile
+from envrl.agents.metrics import MetricsFile, rollout_metrics
 from envrl.agents.models import LanguageModel, build_tiny, load_model, with_lora
 from envrl.agents.objectives import coefficient
 from envrl.agents.optimizers import Optimizers, learning_rate_factor
@@ -84,10 +83,11 @@ def train(config: TrainConfig, display: Display | None = None) -> dict[str, Eval
         return launch(train, config, config.processes)
     if config.threads:
         torch.set_num_threads(config.threads)
+    sharding.adopt_loading()
     processes = Processes.launched()
     with (
         display or Display(quiet=not processes.is_main) as shown,
-        _deferred_interrupt() as interrupted,
+        deferred_interrupt() as interrupted,
         launched_precision(),
     ):
         trainer = Trainer(config, shown, interrupted, processes)
@@ -220,7 +220,7 @@ class Trainer:
                 self.state["update"] = index + 1
                 self.state["env_steps"] += sum(len(e.transitions) for e in episodes)
                 row = {
-                    **_rollout_metrics(episodes),
+                    **rollout_metrics(episodes),
                     "rollout/redrawn": (len(episodes) - len(chosen)) // config.group_size,
                     **learned,
                     "update": index + 1,
@@ -250,18 +250,19 @@ class Trainer:
         def play(tasks: Sequence[Task], number: int) -> list[Episode]:
             again = f"/redraw-{number}" if number else ""
             own = self.processes.slice(len(tasks), config.group_size)
-            played = rollout(
-                self.pool,
-                tasks[own],
-                policy,
-                (config.seed, _ROLLOUT, index, number) if number else (config.seed, _ROLLOUT, index),
-                run_id=f"{self.folder.name}-{config.seed}/update-{index}{again}",
-                split=config.split,
-                label="learner",
-                max_tokens=self._max_tokens,
-                timeout=config.env_timeout,
-                first=own.start,
-            )
+            with sharding.whole(self.lm.model):
+                played = rollout(
+                    self.pool,
+                    tasks[own],
+                    policy,
+                    (config.seed, _ROLLOUT, index, number) if number else (config.seed, _ROLLOUT, index),
+                    run_id=f"{self.folder.name}-{config.seed}/update-{index}{again}",
+                    split=config.split,
+                    label="learner",
+                    max_tokens=self._max_tokens,
+                    timeout=config.env_timeout,
+                    first=own.start,
+                )
             return self.processes.gather(played)
 
         self.lm.model.eval()
@@ -300,7 +301,7 @@ class Trainer:
         tasks = evaluation_tasks(task_ids(pool.example), config.eval_episodes)
         policy = self._policy(config.eval_temperature)
         count = len(tasks[self.processes.slice(len(tasks))])
-        with closing(pool), self.display.stage(title, count) as bar:
+        with closing(pool), self.display.stage(title, count) as bar, sharding.whole(self.lm.model):
             return evaluate_policy(
                 policy,
                 pool,
@@ -353,7 +354,7 @@ class Trainer:
         if resumed is not None:
             held = checkpoint.reference_folder(resumed)
             if held is not None:
-                self.reference = load_model(str(held)).to(self.processes.device)
+                self.reference = self._reference(held)
             lm = load_model(str(resumed / "model"))
         elif config.init is not None:
             lm = load_model(str(checkpoint.model_folder(config.init)))
@@ -367,7 +368,7 @@ class Trainer:
         if config.lora_rank and not lm.has_adapter:
             lm = with_lora(lm, config.lora_rank, config.lora_alpha, config.seed)
         lm.model.train()
-        return lm.to(self.processes.device)
+        return self._placed(lm)
 
     def _optimizers(self) -> Optimizers:
         config = self.config
@@ -446,8 +447,27 @@ class Trainer:
             )
 
     def _frozen_copy(self) -> LanguageModel:
+        if self.lm.is_sharded:  # and cannot be copied; the stage began with a checkpoint
+            self.processes.wait()
+            return self._reference(checkpoint.model_folder(self.folder))
         model = copy.deepcopy(self.lm.model).requires_grad_(False).eval()
         return LanguageModel(model, self.lm.tokenizer, self.lm.source)
+
+    def _reference(self, folder: Path) -> LanguageModel:
+        lm = self._placed(load_model(str(folder)))
+        lm.model.requires_grad_(False).eval()
+        return lm
+
+    def _placed(self, lm: LanguageModel) -> LanguageModel:
+        """On this process's device, split over the processes if the launcher wants it."""
+        lm.to(self.processes.device)
+        if self.processes.count > 1 and sharding.is_wanted():
+            if self.config.aux_mode == "inline" and self.config.aux_cap:
+                raise ValueError(
+                    "with sharded layers a forward goes backward once: choose aux_mode pass or rows, or aux_cap 0"
+                )
+            sharding.shard(lm.model, self.processes.count)
+        return lm
 
     # ---- checkpoints -----------------------------------------------------------------------------------
 
@@ -470,6 +490,9 @@ class Trainer:
         state["serial"] += 1
         state["wall_s"] = self._wall()
         self._clock = time.monotonic()
+        # what is split is put together by all processes
+        weights = [None if lm is None else sharding.full_state(lm.model) for lm in (self.lm, self.reference)]
+        optimizers = self.optimizers.state_dict()
         if not self.processes.is_main:
             return
         transitions = self.folder / "transitions"
@@ -478,10 +501,11 @@ class Trainer:
         checkpoint.save_checkpoint(
             self.checkpoints / name,
             self.lm,
-            self.optimizers,
+            optimizers,
             {**state, "shards": shards, "keep": keep},
             self.reference,
             self.heads,
+            weights,
         )
         checkpoint.prune(self.checkpoints, self.config.keep_checkpoints)
 
@@ -504,19 +528,6 @@ class Trainer:
 
     def _rng(self, *path: int) -> np.random.Generator:
         return np.random.default_rng([self.config.seed, *path])
-
-
-def _rollout_metrics(episodes: Sequence[Episode]) -> dict[str, float]:
-    sound = [e for e in episodes if e.fault is None]
-    steps = [t for e in sound for t in e.transitions]
-    count = len(sound) or float("nan")  # without a sound episode nothing is known
-    return {
-        "train/success_rate": sum(e.success for e in sound) / count,
-        "train/return": sum(sum(e.rewards) for e in sound) / count,
-        "episode/steps": len(steps) / count,
-        "policy/invalid_rate": sum(t.action_status != "ok" for t in steps) / max(len(steps), 1),
-        "rollout/faulted": len(episodes) - len(sound),
-    }
 
 
 def _losses(recent: Sequence[dict[str, float]]) -> str:
@@ -557,25 +568,3 @@ def _refuse_other_settings(path: Path, config: TrainConfig) -> None:
         raise EnvRLError(
             f"cannot resume with other settings ({'; '.join(differing)}); start a new run instead"
         )
-
-
-@contextmanager
-def _deferred_interrupt() -> Iterator[Callable[[], bool]]:
-    """The first Ctrl-C is noted and acted on between updates; the second one acts at once."""
-    hits = 0
-
-    def note(number: int, frame: FrameType | None) -> None:
-        nonlocal hits
-        hits += 1
-        if hits > 1:
-            raise KeyboardInterrupt
-
-    try:
-        previous = signal.signal(signal.SIGINT, note)
-    except ValueError:  # not the main thread: the caller handles signals
-        yield lambda: False
-        return
-    try:
-        yield lambda: hits > 0
-    finally:
-        signal.signal(signal.SIGINT, previous)

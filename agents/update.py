@@ -14,7 +14,7 @@ from torch import Tensor
 
 from envrl.agents.auxiliary import total_weight
 from envrl.agents.config import TrainConfig
-from envrl.agents.optimizers import Pocket, norm
+from envrl.agents.optimizers import Pocket, bounded, norm
 from envrl.agents.policy_gradient import Learner, SharedForward, policy_backward
 from envrl.agents.samples import Recorded, Sample
 
@@ -81,7 +81,7 @@ def _policy_step(
 ) -> tuple[list[Tensor], dict[str, float]]:
     """The policy's gradient of a minibatch, scaled down to the largest norm allowed, and its figures."""
     metrics = learner.processes.add_figures(policy_backward(learner, chosen, informative))
-    gradients, metrics["grad/policy"] = _bounded(learner.take_gradients(), learner.config.max_grad_norm)
+    gradients, metrics["grad/policy"] = bounded(learner.take_gradients(), learner.config.max_grad_norm)
     return gradients, metrics
 
 
@@ -124,24 +124,17 @@ def _joint_step(
     if allowed is not None:
         beside()
         metrics = learner.processes.add_figures(parts)
-        gradients, metrics["grad/policy"] = _bounded(learner.take_gradients(), config.max_grad_norm)
+        gradients, metrics["grad/policy"] = bounded(learner.take_gradients(), config.max_grad_norm)
         metrics["aux/weight"] = allowed
         return gradients, metrics, allowed
     with pocket:
         beside()
     metrics = learner.processes.add_figures(parts)
-    gradients, metrics["grad/policy"] = _bounded(learner.take_gradients(), config.max_grad_norm)
+    gradients, metrics["grad/policy"] = bounded(learner.take_gradients(), config.max_grad_norm)
     extra = learner.summed(pocket.take())
     gradients = _add_capped(gradients, extra, aux_factor, config, metrics)
     ratio = metrics["grad/policy"] / max(metrics["grad/objectives"], 1e-12)
     return gradients, metrics, min(aux_factor, config.aux_cap * ratio)
-
-
-def _bounded(gradients: list[Tensor], largest: float) -> tuple[list[Tensor], float]:
-    """Gradients scaled down to a norm, and the norm that they had."""
-    size = norm(gradients)
-    scale = min(1.0, largest / (size + 1e-9))
-    return [g * scale for g in gradients], size
 
 
 def _add_capped(

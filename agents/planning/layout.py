@@ -13,9 +13,9 @@ from envrl.envs.errors import WrongUse
 class Layout:
     """The processes of a run.
 
-    processes: how many. sharded: weights, gradients and moments are split over them (FSDP); else each holds all
-    (DDP). mixed: activations and matrix products in 16 bits, over weights in 32. recompute: activations are kept at the
-    borders of layers only and made again in the backward pass.
+    processes: how many. sharded: weights, gradients and moments of the layers are split over them (FSDP); else each
+    holds all (DDP). mixed: activations and matrix products in 16 bits, over weights in 32. recompute: activations are
+    kept at the borders of layers only and made again in the backward pass.
     """
 
     processes: int = 1
@@ -42,16 +42,6 @@ class Layout:
         if self.recompute:
             parts.append("activations recomputed")
         return ", ".join(parts)
-
-    @property
-    def beyond(self) -> str | None:
-        """What of it the trainer does not do, in words; None if it does all of it."""
-        if not self.sharded:
-            return None
-        return (
-            "the trainer does not split a model over processes (FSDP): each holds the whole of it. Launch with DDP, "
-            "or train an adapter with --lora-rank"
-        )
 
 
 def launched_layout(environ: Mapping[str, str] = os.environ) -> Layout:

@@ -19,7 +19,8 @@ class Shape:
     """A decoder-only transformer with gated feed-forward blocks.
 
     hidden, layers, intermediate, vocabulary: as in its configuration. queries, keys: width of all query heads and of
-    all key heads of a layer. parameters, trainable: how many numbers. border: parameters outside the layers.
+    all key heads of a layer. parameters, trainable: how many numbers. border, border_trainable: of these outside the
+    layers.
     """
 
     hidden: int
@@ -31,6 +32,7 @@ class Shape:
     parameters: int
     trainable: int
     border: int
+    border_trainable: int
 
     @classmethod
     def of(cls, model: Any, heads: Any = None) -> "Shape":
@@ -50,6 +52,7 @@ class Shape:
             sum(p.numel() for _, p in named) + extra,
             sum(p.numel() for _, p in named if p.requires_grad) + extra,
             sum(p.numel() for name, p in named if ".layers." not in name) + extra,
+            sum(p.numel() for name, p in named if ".layers." not in name and p.requires_grad) + extra,
         )
 
     @property
@@ -144,33 +147,22 @@ def memory(
         copies: gradients that are there at once (the policy's, the objectives', sums of both).
         part, together: see `logit_bytes`.
     """
-    shards, word = layout.shards, _compute(layout)
-    split = "" if shards == 1 else f" / {shards}"
+    word = _compute(layout)
+    kept, how_kept = _split(shape.parameters, shape.border, layout.shards)
+    trained, how_trained = _split(shape.trainable, shape.border_trainable, layout.shards)
     parts = [
-        Part("weights", _FULL * shape.parameters // shards, "always", f"4 x {shape.parameters:,}{split}"),
-        Part(
-            "AdamW's moments",
-            2 * _FULL * shape.trainable // shards,
-            "always",
-            f"2 x 4 x {shape.trainable:,}{split}",
-        ),
+        Part("weights", _FULL * kept, "always", f"4 x {how_kept}"),
+        Part("AdamW's moments", 2 * _FULL * trained, "always", f"2 x 4 x {how_trained}"),
     ]
     if reference:
-        how = f"4 x {shape.parameters:,}{split}"
-        parts.append(Part("reference policy", _FULL * shape.parameters // shards, "always", how))
+        parts.append(Part("reference policy", _FULL * kept, "always", f"4 x {how_kept}"))
     if layout.sharded:
-        gathered = shape.border + 2 * shape.layer
-        how = f"{word} x ({shape.border:,} + 2 layers of {shape.layer:,})"
-        parts.append(Part("gathered weights", word * gathered, "always", how))
+        how = f"{word} x 2 layers of {shape.layer:,}"
+        parts.append(Part("gathered layers", word * 2 * shape.layer, "update", how))
     elif layout.mixed:
         parts.append(Part("weights in 16 bits", 2 * shape.parameters, "update", f"2 x {shape.parameters:,}"))
     parts += [
-        Part(
-            "gradients",
-            copies * _FULL * shape.trainable // shards,
-            "update",
-            f"{copies} x 4 x {shape.trainable:,}{split}",
-        ),
+        Part("gradients", copies * _FULL * trained, "update", f"{copies} x 4 x {how_trained}"),
         Part(
             "activations",
             activation_bytes(shape, work.tokens, layout),
@@ -190,7 +182,10 @@ def memory(
 def rollout_memory(shape: Shape, work: Work, layout: Layout) -> list[Part]:
     """What a rollout takes besides the weights."""
     word = _compute(layout)
+    gathered = shape.parameters - shape.border
+    together = [Part("layers put together", word * gathered, "rollout", f"{word} x {gathered:,}")]
     return [
+        *(together if layout.sharded else []),
         Part(
             "KV cache",
             cache_bytes(shape, work, layout),
@@ -217,6 +212,13 @@ def peak(parts: Sequence[Part]) -> int:
     """The most bytes at once: what is always there, and the larger of an update and a rollout."""
     total = {when: sum(p.bytes for p in parts if p.when == when) for when in ("always", "update", "rollout")}
     return total["always"] + max(total["update"], total["rollout"])
+
+
+def _split(numbers: int, border: int, shards: int) -> tuple[int, str]:
+    """How many of some numbers a process holds, of which those outside the layers are whole everywhere; in words."""
+    if shards == 1:
+        return numbers, f"{numbers:,}"
+    return border + (numbers - border) // shards, f"({border:,} + {numbers - border:,} / {shards})"
 
 
 def _compute(layout: Layout) -> int:

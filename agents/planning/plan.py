@@ -90,8 +90,6 @@ def make_plan(config: TrainConfig, layout: Layout) -> Plan:
     shape = Shape.of(lm.model, heads)
     batches = plan_batches(config, lengths, layout, steps, lm.max_tokens)
     reference = config.kl > 0
-    if layout.beyond is not None:
-        notes.append(layout.beyond)
     if config.groups < layout.processes:
         notes.append(
             f"{layout.processes - config.groups} of {layout.processes} processes have no group to play; "

@@ -7,9 +7,7 @@ from pathlib import Path
 import tyro
 
 from envrl.agents.config import TrainConfig
-from envrl.agents.planning.layout import launched_layout
 from envrl.agents.settings_file import load_settings
-from envrl.envs.errors import WrongUse
 
 
 @dataclass(frozen=True)
@@ -56,7 +54,6 @@ def run(command: TrainCommand) -> None:
 
     Raises:
         DataNotFound: games, recordings or a model are missing.
-        WrongUse: it was launched in a way that the trainer does not know.
         EnvRLError: the output folder holds another run, or there is none to go on with.
     """
     if command.dry_run:
@@ -64,9 +61,6 @@ def run(command: TrainCommand) -> None:
 
         dry_run(command.settings, command.launch)
         return
-    beyond = launched_layout().beyond
-    if beyond is not None:
-        raise WrongUse(beyond)
     from envrl.agents.trainer import train
 
     train(command.settings)

@@ -1,46 +1,20 @@
 """Several training processes: two real ones under accelerate give the numbers of one."""
 
-import json
 import math
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
-import torch
-from safetensors.torch import load_file
+from launched import TESTS, command, figures, train, weights
 
-from envrl.agents.checkpoint import newest
 from envrl.agents.processes import Processes
 from envrl.wrappers.recording import iter_episodes
 
-TESTS = Path(__file__).resolve().parents[1]
-#: runs in the toy environment, one after the other; argument: [(output folder, settings), ...] as JSON
-PROGRAM = f"""
-import json, sys
-from dataclasses import replace
-from pathlib import Path
-sys.path.insert(0, {str(TESTS)!r})
-import toy_env  # registers Toy/Coin-v0
-from small_run import SMALL
-from envrl.agents.trainer import Interrupted, train
-
-toy = dict(
-    env="Toy/Coin-v0", env_kwargs={{}}, split="train", eval_split="train", sft_episodes=0, exclude_actions=(),
-    max_response_tokens=4,
-)
-small = dict(updates=1, groups=4, group_size=4, aux_episodes=4, aux_cap=0.5, eval_episodes=6, eval_every=0)
-for folder, settings in json.loads(sys.argv[1]):
-    try:
-        train(replace(SMALL, **(small | ({{}} if "env" in settings else toy) | settings), output=Path(folder)))
-    except Interrupted:
-        sys.exit(130)
-"""
 SETTINGS: dict[str, dict[str, Any]] = {
     "separate": {"algorithm": "gigpo", "aux_mode": "pass", "kl": 0.01, "entropy": 0.01},
     "inline": {"algorithm": "grpo", "aux_mode": "inline"},
@@ -51,25 +25,6 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 
-def command(folder: Path, processes: int, runs: dict[str, dict[str, Any]]) -> list[str]:
-    """The command line of runs in folders below ``folder``."""
-    program = folder / "program.py"
-    program.parent.mkdir(exist_ok=True)
-    program.write_text(PROGRAM)
-    launch = ["-m", "accelerate.commands.launch", "--multi_gpu", "--main_process_port", "0"]
-    own = [*launch, "--num_processes", str(processes)] if processes > 1 else []
-    jobs = [(str(folder / name), settings) for name, settings in runs.items()]
-    return [sys.executable, *own, str(program), json.dumps(jobs)]
-
-
-def train(folder: Path, processes: int, runs: dict[str, dict[str, Any]]) -> None:
-    """Do the runs with so many processes."""
-    words = command(folder, processes, runs)
-    done = subprocess.run(words, capture_output=True, text=True, cwd=TESTS.parent, timeout=500)
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert done.stdout.count("Reinforcement (") == len(runs), "one process shows a run"
-
-
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """Folders of all `SETTINGS`, done by one process and by two."""
@@ -77,17 +32,6 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     for processes, folder in enumerate(folders, start=1):
         train(folder, processes, SETTINGS)
     return folders
-
-
-def figures(folder: Path) -> list[dict[str, Any]]:
-    rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
-    return [{k: v for k, v in row.items() if k != "wall_s" and not k.startswith("time/")} for row in rows]
-
-
-def weights(folder: Path) -> dict[str, torch.Tensor]:
-    last = newest(folder / "checkpoints")
-    assert last is not None
-    return load_file(last / "model" / "model.safetensors")
 
 
 @pytest.mark.parametrize("name", SETTINGS)

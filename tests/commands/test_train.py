@@ -64,16 +64,6 @@ def test_a_dry_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "Memory of a process" in shown and "2 episodes" in shown and not output.exists()
 
 
-def test_a_launch_that_the_trainer_does_not_know_is_refused(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("ACCELERATE_USE_FSDP", "true")
-    assert main(["train", *SMALL, "--output", str(tmp_path / "run")]) == 2
-    assert "does not split a model over processes (FSDP)" in capsys.readouterr().err
-    assert main(["train", *SMALL, "--output", str(tmp_path / "run"), "--dry-run"]) == 0
-    assert "does not split a model over processes (FSDP)" in capsys.readouterr().out.replace("\n", " ")
-
-
 def test_short_ids_and_no_evaluation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`eval_every` without `eval_episodes` evaluates nothing; `eval` knows short ids too."""
     output = tmp_path / "run"

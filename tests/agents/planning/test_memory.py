@@ -11,7 +11,8 @@ from envrl.agents.precision import launched_precision
 
 #: 2 layers of 100 parameters and 50 outside them
 SMALL = Shape(
-    hidden=4, layers=2, intermediate=8, vocabulary=10, queries=4, keys=2, parameters=250, trainable=250, border=50
+    hidden=4, layers=2, intermediate=8, vocabulary=10, queries=4, keys=2, parameters=250, trainable=250, border=50,
+    border_trainable=50,
 )  # fmt: skip
 WORK = Work(tokens=20, decisions=6, targets=5, episodes=3, capacity=32, prefill=12)
 
@@ -41,9 +42,10 @@ def test_one_process_in_32_bits():
 
 def test_shards_split_what_is_kept_and_gather_what_is_used():
     found = sizes(layout=Layout(5, sharded=True, mixed=True), reference=True)
-    assert found["weights"] == found["reference policy"] == 200
-    assert found["AdamW's moments"] == found["gradients"] == 400
-    assert found["gathered weights"] == 2 * (50 + 2 * 100)
+    # what is outside the layers is whole everywhere
+    assert found["weights"] == found["reference policy"] == 4 * (50 + 200 // 5)
+    assert found["AdamW's moments"] == found["gradients"] == 2 * 4 * (50 + 200 // 5)
+    assert found["gathered layers"] == 2 * 2 * 100 and found["layers put together"] == 2 * 200
     # 20 tokens x 2 layers x (26 x 4 + 2 bytes x (2 x 4 + 2 x 2 + 4 x 8))
     assert found["activations"] == 20 * 2 * (104 + 88)
     assert found["KV cache"] == 3 * 32 * 2 * 2 * (4 + 2)
@@ -51,7 +53,7 @@ def test_shards_split_what_is_kept_and_gather_what_is_used():
 
 def test_copies_in_each_process():
     found = sizes(layout=Layout(5, mixed=True))
-    assert found["weights"] == 1000 and found["weights in 16 bits"] == 500 and "gathered weights" not in found
+    assert found["weights"] == 1000 and found["weights in 16 bits"] == 500 and "gathered layers" not in found
     assert "reference policy" not in found
 
 
