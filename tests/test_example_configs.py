@@ -68,7 +68,7 @@ def test_accelerate_understands_its_configurations(name: str, sharded: bool) -> 
     assert isinstance(config, ClusterConfig) and config.mixed_precision == "bf16"
     assert config.distributed_type == (DistributedType.FSDP if sharded else DistributedType.MULTI_GPU)
     assert config.fsdp_config.get("fsdp_version", 0) == (2 if sharded else 0)
-    assert configured_layout(path) == Layout(8, sharded=sharded, mixed=True)
+    assert configured_layout(path) == Layout(8, sharded=sharded, mixed=True, recompute=sharded)
 
 
 @pytest.mark.parametrize("path", RUNS, ids=lambda path: path.stem)
