@@ -108,7 +108,7 @@ class TrainConfig:
     sft_inverse_dynamics: float = 0.5
     """Weight of inverse dynamics in the supervised stage."""
 
-    updates: int = 40
+    updates: int = 60
     """Updates of the reinforcement stage; 0 leaves the stage out."""
     groups: int = 8
     """Tasks of an update."""
