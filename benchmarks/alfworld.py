@@ -16,12 +16,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import gymnasium
+from clock import cpu
 
 import envrl  # noqa: F401 - registers the ids
 from envrl.envs.alfworld.env import ALFWorldEnv
@@ -32,18 +32,6 @@ from envrl.envs.alfworld.play import NativePlay
 from envrl.envs.alfworld.reference import new_stack
 
 Episodes = list[tuple[str, list[str]]]
-REPEATS = 5
-
-
-def cpu(run: Callable[[], object], repeats: int = REPEATS) -> float:
-    """Fastest of some runs, in seconds of CPU time."""
-    best = float("inf")
-    gc.collect()
-    for _ in range(repeats):
-        start = time.process_time()
-        run()
-        best = min(best, time.process_time() - start)
-    return best
 
 
 def recorded_episodes(env: ALFWorldEnv, count: int, steps: int) -> Episodes:

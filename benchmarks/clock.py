@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 
 
-def cpu(run: Callable[[], object], repeats: int) -> float:
+def cpu(run: Callable[[], object], repeats: int = 5) -> float:
     """Fastest of some runs, in seconds of CPU time."""
     best = float("inf")
     gc.collect()

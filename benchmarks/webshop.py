@@ -11,7 +11,6 @@ Java and a Flask server.
 """
 
 import argparse
-import gc
 import json
 import os
 import subprocess
@@ -24,6 +23,7 @@ from random import Random
 from typing import Any
 
 import gymnasium
+from clock import cpu
 
 import envrl  # noqa: F401 - registers the ids
 from envrl.envs.webshop.env import WebShopEnv
@@ -35,17 +35,6 @@ SHARED = Path(__file__).resolve().parents[1].parent / "shared" / "data" / "websh
 ORIGINAL = {"steps_per_second": 23, "search_ms": 54, "start_seconds": 4, "megabytes_per_env": [259, 392]}
 REPEATS = 5
 STEPS = 20_000
-
-
-def cpu(run: Callable[[], object], repeats: int = REPEATS) -> float:
-    """Fastest of some runs, in seconds of CPU time."""
-    best = float("inf")
-    gc.collect()
-    for _ in range(repeats):
-        start = time.process_time()
-        run()
-        best = min(best, time.process_time() - start)
-    return best
 
 
 def random_play(env: Any, words: list[str], steps: int) -> Callable[[], None]:

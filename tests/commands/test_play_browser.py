@@ -3,7 +3,6 @@
 import contextlib
 import http.client
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from urllib.parse import quote, urlsplit
 
 import html5lib
 import pytest
+from chromium import chromium
 
 from envrl.envs.lookup import make_env
 from envrl.play.browser import BrowserGame
@@ -131,36 +131,12 @@ def test_an_environment_without_pages_of_its_own_is_shown_as_text() -> None:
 
 # ---- a person in a browser -------------------------------------------------------------------------------------
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-DRIVER = shutil.which("chromedriver")
-
 
 @pytest.fixture
 def driver(tmp_path: Path) -> Iterator[Any]:
     """Headless Chromium."""
-    if CHROMIUM is None or DRIVER is None:
-        message = "needs chromium and chromedriver (Debian packages chromium and chromium-driver)"
-        if os.environ.get("CI") == "true":
-            pytest.fail(message)
-        pytest.skip(message)
-    from selenium import webdriver
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    # offline: nothing but the game may be asked for
-    for word in (
-        "headless=new",
-        "no-sandbox",
-        "disable-dev-shm-usage",
-        "proxy-server=127.0.0.1:9",
-        f"user-data-dir={tmp_path / 'profile'}",
-    ):
-        options.add_argument(f"--{word}")
-    browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
-    try:
+    with chromium(tmp_path / "profile") as browser:
         yield browser
-    finally:
-        browser.quit()
 
 
 @contextlib.contextmanager
