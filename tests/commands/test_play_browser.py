@@ -135,7 +135,8 @@ def test_an_environment_without_pages_of_its_own_is_shown_as_text() -> None:
 @pytest.fixture
 def driver(tmp_path: Path) -> Iterator[Any]:
     """Headless Chromium."""
-    with chromium(tmp_path / "profile") as browser:
+    # the game lies on loopback; nothing else may be asked for
+    with chromium(tmp_path / "profile", "proxy-bypass-list=127.0.0.1;localhost") as browser:
         yield browser
 
 
