@@ -44,7 +44,7 @@ from envrl.agents.policy_gradient import Learner
 from envrl.agents.precision import launched_precision
 from envrl.agents.processes import Processes
 from envrl.agents.rollout import Episode, Task, rollout
-from envrl.agents.samples import Recorded, make_samples, recorded_samples
+from envrl.agents.samples import Recorded, make_samples, recorded_samples, step_rewards
 from envrl.agents.tasks import evaluation_tasks, make_pool, task_ids, training_tasks
 from envrl.agents.trackers import Trackers
 from envrl.agents.update import policy_update
@@ -270,7 +270,14 @@ class Trainer:
             with self.processes.main_first():
                 if self.processes.is_main:
                     policy.publish(self.folder / "published", f"{self.folder.name}-{config.seed}-{index}")
-        collected = collect(play, draw, config.groups, config.effective("redraws"), config.gamma)
+        collected = collect(
+            play,
+            draw,
+            config.groups,
+            config.effective("redraws"),
+            config.gamma,
+            lambda episode: step_rewards(episode.transitions, config),
+        )
         self.lm.model.train()
         self._refuse_faults(collected[1])
         return collected
@@ -483,7 +490,9 @@ class Trainer:
             before()
             self._checkpoint()
         if stop:
-            raise Interrupted(f"interrupted; go on with: envrl train --resume --output {self.folder}")
+            raise Interrupted(
+                f"interrupted; go on with: envrl train --config {self.folder}/config.json --resume"
+            )
 
     def _checkpoint(self, keep: bool = False) -> None:
         state = self.state

@@ -12,6 +12,9 @@ from envrl.agents.samples import make_samples, step_rewards
 
 CONFIG = TrainConfig(algorithm="grpo")
 
+#: the environment's own rewards
+RAW = lambda episode: episode.rewards  # noqa: E731
+
 
 @pytest.fixture
 def episodes(lm, expert_episodes):
@@ -107,11 +110,11 @@ def as_group(episodes: list[Episode], outcomes: list[float], group: int) -> list
 
 
 def test_information_of_a_group(episodes):
-    assert has_information(as_group(episodes, [1.0, 0.0], 0), 0.9)
-    assert not has_information(as_group(episodes, [1.0, 1.0], 0), 0.9)
+    assert has_information(as_group(episodes, [1.0, 0.0], 0), 0.9, RAW)
+    assert not has_information(as_group(episodes, [1.0, 1.0], 0), 0.9, RAW)
     faulted = as_group(episodes, [1.0, 0.0], 0)
     faulted[1].fault = "gone"
-    assert not has_information(faulted, 0.9)
+    assert not has_information(faulted, 0.9, RAW)
 
 
 class Script:
@@ -134,16 +137,16 @@ GOOD, WON, LOST = [1.0, 0.0], [1.0, 1.0], [0.0, 0.0]
 
 def test_groups_without_information_are_drawn_anew(episodes):
     script = Script(episodes, [GOOD, WON, LOST], [LOST, GOOD], [GOOD])
-    chosen, everything = collect(script.play, script.draw, 3, 5, 0.9)
+    chosen, everything = collect(script.play, script.draw, 3, 5, 0.9, RAW)
     assert script.drawn == [3, 2, 1]
     assert [e.group for e in chosen] == [0, 0, 1, 1, 2, 2]
-    assert all(has_information([e for e in chosen if e.group == g], 0.9) for g in range(3))
+    assert all(has_information([e for e in chosen if e.group == g], 0.9, RAW) for g in range(3))
     assert len(everything) == 12
 
 
 def test_redrawing_is_bounded(episodes):
     script = Script(episodes, [LOST, WON], [LOST, WON], [WON, GOOD])
-    chosen, everything = collect(script.play, script.draw, 2, 2, 0.9)
+    chosen, everything = collect(script.play, script.draw, 2, 2, 0.9, RAW)
     assert script.drawn == [2, 2, 2]
     assert len(chosen) == 4 and len(everything) == 12
     assert [e.rewards[-1] for e in chosen] == [1.0, 0.0, 1.0, 1.0]  # a place filled, a place kept
@@ -151,5 +154,5 @@ def test_redrawing_is_bounded(episodes):
 
 def test_without_redraws_the_rollout_is_taken_as_it_is(episodes):
     script = Script(episodes, [LOST, WON])
-    chosen, everything = collect(script.play, script.draw, 2, 0, 0.9)
+    chosen, everything = collect(script.play, script.draw, 2, 0, 0.9, RAW)
     assert chosen == everything and script.drawn == [2]
