@@ -15,16 +15,29 @@ from envrl.agents.policies.model_policy import ModelPolicy
 from envrl.agents.processes import Processes
 from envrl.agents.prompts import EpisodeFormat
 from envrl.agents.samples import Recorded, recorded_rows
+from envrl.envs.errors import EnvRLError
 from envrl.wrappers.transition import Transition
 
 
 def demonstrations(episodes: Sequence[Sequence[Transition]], policy: ModelPolicy) -> list[Recorded]:
-    """Episodes in tokens; actions of lost episodes are not imitated, their steps still teach the objectives."""
-    return [
+    """Episodes in tokens; actions of lost episodes are not imitated, their steps still teach the objectives.
+
+    Raises:
+        EnvRLError: no action of any episode is one that the policy could have chosen.
+    """
+    found = [
         row
         for rows in episodes
         for row in recorded_rows(list(rows), policy, decisions=bool(rows[-1].is_success))
     ]
+    if not any(row.tokens.decisions for row in found):
+        won = sum(bool(rows[-1].is_success) for rows in episodes)
+        raise EnvRLError(
+            f"nothing to imitate: of {len(found)} recorded episodes {won} were won, and in none of these the policy "
+            "could have chosen an action; record episodes that are won, or use --policy generate where actions are "
+            "free text"
+        )
+    return found
 
 
 class Imitation:

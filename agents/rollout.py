@@ -11,6 +11,7 @@ from envrl.agents.policies.model_policy import ModelPolicy
 from envrl.agents.pool import EnvPool, as_pool
 from envrl.agents.prompts import TokenSequence
 from envrl.agents.transcripts import Choice
+from envrl.wrappers.facts import offered
 from envrl.wrappers.faults import Begun, Fault, Outcome
 from envrl.wrappers.transition import Transition
 
@@ -74,9 +75,7 @@ def describe_step(
         labels: other fields of the row (``run_id``, ``step``, ``policy``, ...).
     """
     next_observation, reward, terminated, truncated, after = outcome
-    extras: dict[str, Any] = {}
-    if info.get("action_templates"):
-        extras["templates"] = list(info["action_templates"])
+    extras = offered(info)
     if response is not None:
         extras["response"] = response
     return Transition(

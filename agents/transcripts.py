@@ -205,5 +205,5 @@ def rows_of(
 def offer_of(row: Transition, menu: ActionMenu) -> Offer:
     """What stood to choose from at a recorded step."""
     return menu.offer(
-        {"admissible_actions": row.admissible_actions, "action_templates": row.extras.get("templates")}
+        {"admissible_actions": row.admissible_actions, "action_templates": row.extras.get("action_templates")}
     )

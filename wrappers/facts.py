@@ -16,8 +16,8 @@ FACTS: dict[str, type] = {
     "state_key": str,
     "fault": str,
 }
-#: other keys of the contract; they say something only when they are true
-_SELDOM = ("action_templates", "text_cut")
+#: other keys of the contract: open actions, which belong to the step that comes, and a mark that is mostly false
+_TEMPLATES, _CUT = "action_templates", "text_cut"
 _ABSENT = object()
 
 
@@ -40,7 +40,7 @@ class InfoReader:
             raise ValueError(f"info_keys may rename {', '.join(FACTS)}; found {unknown[0]!r}")
         # pairs and not a dict: two facts may come from one key
         self._kinds = [(names.get(fact, fact), kind) for fact, kind in FACTS.items()]
-        self._known = frozenset(key for key, _ in self._kinds) | frozenset(_SELDOM)
+        self._known = frozenset(key for key, _ in self._kinds) | {_TEMPLATES, _CUT}
         self._contract = itemgetter(*FACTS) if trusted and not names else None
 
     def facts(self, info: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -59,20 +59,27 @@ class InfoReader:
         return tuple(facts)
 
     def extras(self, info: Mapping[str, Any]) -> dict[str, Any]:
-        """A copy of everything else in ``info`` that JSON can hold."""
+        """A copy of everything else in ``info`` that JSON can hold, but for `offered`."""
         extras = {}
         if self._contract is None or len(info) > len(self._known):
             for key in [key for key in info if key not in self._known]:
                 copy = _json_copy(info[key])
                 if copy is not _ABSENT:
                     extras[str(key)] = copy
-        for key in _SELDOM:
-            value = info.get(key)
-            if value is not None and value is not False:
-                copy = _json_copy(value)
-                if copy and copy is not _ABSENT:
-                    extras[key] = copy
+        if info.get(_CUT):
+            extras[_CUT] = True
         return extras
+
+
+def offered(info: Mapping[str, Any]) -> dict[str, Any]:
+    """The extras that the next step will have: the open actions which it may take, where there are any.
+
+    >>> offered({"action_templates": ("search[<query>]",)})
+    {'action_templates': ['search[<query>]']}
+    """
+    value = info.get(_TEMPLATES)
+    templates = () if value is None else _actions(value)
+    return {_TEMPLATES: list(templates)} if templates else {}
 
 
 def _actions(value: Any) -> tuple[str, ...] | None:

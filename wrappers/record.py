@@ -11,7 +11,7 @@ from gymnasium import spaces
 from gymnasium.utils import RecordConstructorArgs
 
 from envrl.envs.core import TextEnv
-from envrl.wrappers.facts import InfoReader
+from envrl.wrappers.facts import InfoReader, offered
 from envrl.wrappers.recording import SPEC_KEY
 from envrl.wrappers.shards import ShardWriter
 
@@ -94,6 +94,7 @@ class RecordTransitions(
         self._episodes = 0
         self._running = False
         self._marks: dict[str, Any] = {}
+        self._offered: dict[str, Any] = {}
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -142,6 +143,7 @@ class RecordTransitions(
         self._episodes += 1
         self._step = 0
         self._marks = {}
+        self._offered = offered(info)
         self._running = True
 
     def _record(
@@ -180,10 +182,10 @@ class RecordTransitions(
                 next_state_key,
                 fault,
                 self._policy,
-                (self._reader.extras(info) | self._marks) or None,
+                (self._offered | self._reader.extras(info) | self._marks) or None,
             )
         )
-        self._observation, self._marks = observation, {}
+        self._observation, self._marks, self._offered = observation, {}, offered(info)
         self._step += 1
         self._running = not (terminated or truncated)
 

@@ -12,7 +12,7 @@ def step(**extras):
 
 
 def test_rows_say_how_their_action_was_judged():
-    rows = [step(), step(templates=["search[<query>]"])]
+    rows = [step(), step(action_templates=["search[<query>]"])]
     # the first action was one free choice, the second two: ln 1/2, then ln 1/4 + ln 1/8
     decisions = [
         Decision(3, 0, (1, 2), np.log(0.5)),
@@ -23,7 +23,7 @@ def test_rows_say_how_their_action_was_judged():
     annotate([Sample(rows, tokens, [1.0, 1.0], np.array([0.75, -1.2345678]))])
     assert rows[0].extras == {"advantage": 0.75, "logprob": pytest.approx(-0.69315)}
     assert rows[1].extras == {
-        "templates": ["search[<query>]"],
+        "action_templates": ["search[<query>]"],
         "advantage": -1.23457,
         "logprob": pytest.approx(-3.46574),
     }

@@ -23,7 +23,7 @@ ROWS = [
     ),
     Transition(
         step=1, goal="find it", observation="A <|im_end|> room.", action="look", next_observation="Nothing.",
-        admissible_actions=("go west", "look"), extras={"templates": ["say <words>"]},
+        admissible_actions=("go west", "look"), extras={"action_templates": ["say <words>"]},
     ),
 ]  # fmt: skip
 

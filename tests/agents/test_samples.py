@@ -6,9 +6,17 @@ from learning import episodes_of
 
 from envrl.agents.collect import collect, has_information
 from envrl.agents.config import TrainConfig
+from envrl.agents.demonstrate import record_demonstrations
 from envrl.agents.heads import Heads
+from envrl.agents.imitation import demonstrations
+from envrl.agents.policies.constrained import ConstrainedPolicy
+from envrl.agents.policies.scripted import ImitablePolicy
 from envrl.agents.rollout import Episode, Task
 from envrl.agents.samples import make_samples, step_rewards
+from envrl.agents.tagged_format import TaggedFormat
+from envrl.agents.tasks import make_envs
+from envrl.envs.errors import EnvRLError
+from envrl.wrappers.recording import iter_episodes
 
 CONFIG = TrainConfig(algorithm="grpo")
 
@@ -97,6 +105,30 @@ def test_the_state_after_the_last_step(lm, episodes, bootstrap, value):
     assert lost.value_targets[-1] == pytest.approx(0.5 * value)
     assert won.value_targets[0] == pytest.approx(0.0 + 0.5 * 2.0)
     assert won.values.tolist() == pytest.approx([2.0] * len(won.transitions))
+
+
+@pytest.mark.parametrize("env_id", ["EnvRL/WebShop-v0", "EnvRL/EnvFactory-v0"])
+def test_open_actions_of_recorded_experts_are_imitated(lm, tmp_path, env_id):
+    """A search, a tool call, a message: each is what a template of the environment allows."""
+    (env,) = make_envs(env_id, 1, "train", {})
+    record_demonstrations(
+        env,
+        tmp_path / "expert",
+        ImitablePolicy(),
+        3,
+        0,
+        label="imitable",
+        split="train",
+        progress=lambda: None,
+    )
+    episodes = list(iter_episodes(tmp_path / "expert"))
+    found = demonstrations(episodes, ConstrainedPolicy(lm, TaggedFormat(lm)))
+    for row in found:
+        acted = {d.step for d in row.tokens.decisions}
+        assert acted >= {t for t, step in enumerate(row.transitions) if step.extras.get("action_templates")}
+    lost = [[replace(step, is_success=False) for step in rows] for rows in episodes]
+    with pytest.raises(EnvRLError, match="nothing to imitate: of 3 recorded episodes 0 were won"):
+        demonstrations(lost, ConstrainedPolicy(lm, TaggedFormat(lm)))
 
 
 def as_group(episodes: list[Episode], outcomes: list[float], group: int) -> list[Episode]:

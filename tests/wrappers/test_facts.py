@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from envrl.wrappers.facts import FACTS, InfoReader
+from envrl.wrappers.facts import FACTS, InfoReader, offered
 
 
 def facts(info, **kwargs):
@@ -51,10 +51,9 @@ def test_extras_are_copies_that_json_can_hold():
 def test_the_rest_of_the_contract_is_kept_only_where_it_says_something(templates):
     reader = InfoReader()
     assert reader.extras({"action_templates": (), "text_cut": False}) == {}
-    assert reader.extras({"action_templates": templates, "text_cut": True}) == {
-        "action_templates": ["search[<q>]"],
-        "text_cut": True,
-    }
+    assert reader.extras({"action_templates": templates, "text_cut": True}) == {"text_cut": True}
+    assert offered({"action_templates": templates}) == {"action_templates": ["search[<q>]"]}
+    assert offered({"action_templates": ()}) == offered({}) == {}
 
 
 def test_one_key_may_be_two_facts():
