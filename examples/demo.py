@@ -8,6 +8,7 @@ Everything it writes lies in runs/demo (another folder with --output). About six
 import argparse
 import os
 import shutil
+import sys
 import time
 from pathlib import Path
 
@@ -67,4 +68,7 @@ if __name__ == "__main__":
     parser.add_argument("--processes", type=int, default=min(2, os.cpu_count() or 1))
     chosen = parser.parse_args()
     shutil.rmtree(chosen.output, ignore_errors=True)  # a demo starts from nothing
-    demo(chosen)
+    try:
+        demo(chosen)
+    except KeyboardInterrupt as stop:
+        sys.exit(str(stop) or "interrupted")

@@ -27,11 +27,13 @@ toy = dict(
     max_response_tokens=4,
 )
 small = dict(updates=1, groups=4, group_size=4, aux_episodes=4, aux_cap=0.5, eval_episodes=6, eval_every=0)
-for folder, settings in json.loads(sys.argv[1]):
-    try:
-        train(replace(SMALL, **(small | ({{}} if "env" in settings else toy) | settings), output=Path(folder)))
-    except Interrupted:
-        sys.exit(130)
+if __name__ == "__main__":  # processes that a run starts import this file
+    for folder, settings in json.loads(sys.argv[1]):
+        try:
+            train(replace(SMALL, **(small | ({{}} if "env" in settings else toy) | settings), output=Path(folder)))
+        except Interrupted as stop:
+            print(stop, file=sys.stderr)
+            sys.exit(130)
 """
 
 

@@ -70,6 +70,38 @@ def test_an_interrupted_run_of_two_goes_on(tmp_path: Path) -> None:
     assert figures(folder) == figures(tmp_path / "two" / "whole")
 
 
+def test_a_run_that_starts_its_own_processes(tmp_path: Path) -> None:
+    """``--processes 2``: Ctrl-C on a terminal reaches all of them; the run stops whole, and goes on."""
+    settings = {"updates": 4, "eval_episodes": 0, "processes": 2}
+    train(tmp_path, 1, {"whole": settings})
+    folder = tmp_path / "stopped"
+    process = subprocess.Popen(
+        command(tmp_path, 1, {"stopped": settings}),
+        cwd=TESTS.parent,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    while not (folder / "metrics.jsonl").exists() and process.poll() is None:
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == 130, said
+    assert f"go on with: envrl train --config {folder}/config.json --resume" in said
+    assert 0 < len(figures(folder)) < 4
+    again = subprocess.run(
+        command(tmp_path, 1, {"stopped": settings}),
+        cwd=TESTS.parent,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert again.returncode == 1 and "holds a run already; add --resume" in again.stderr
+    train(tmp_path, 1, {"stopped": {**settings, "resume": True}})
+    assert figures(folder) == figures(tmp_path / "whole")
+
+
 def test_shares_are_even_and_complete() -> None:
     parts = []
     for index in range(3):
