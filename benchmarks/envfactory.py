@@ -8,7 +8,6 @@ Builtin figures are CPU time of this process; those with servers are wall-clock 
 
 import argparse
 import asyncio
-import gc
 import importlib.util
 import json
 import shutil
@@ -17,20 +16,18 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pydantic
+from clock import cpu
 
 import envrl  # noqa: F401 - registers the ids
 from envrl.envs.envfactory.env import EnvFactoryEnv
 from envrl.envs.envfactory.session import ToolkitSession
 from envrl.envs.envfactory.state import Original
 from envrl.envs.envfactory.toolkit import Toolkit, tool
-
-REPEATS = 5
 
 
 class Record(pydantic.BaseModel):
@@ -59,17 +56,6 @@ class Large(Toolkit):
         return "changed"
 
 
-def fastest(run: Callable[[], object], clock: Callable[[], float] = time.process_time) -> float:
-    """Fastest of some runs, in seconds."""
-    best = float("inf")
-    gc.collect()
-    for _ in range(REPEATS):
-        start = clock()
-        run()
-        best = min(best, clock() - start)
-    return best
-
-
 def measure_builtin(tasks: int) -> dict[str, Any]:
     """Episodes of the committed tasks, played by their references."""
     env = EnvFactoryEnv(split="all")
@@ -79,7 +65,7 @@ def measure_builtin(tasks: int) -> dict[str, Any]:
     for task_id in chosen:
         env.reset(options={"task_id": task_id})
         plans.append((task_id, env.expert_actions()))
-    resets = fastest(lambda: [env.reset(options={"task_id": task_id}) for task_id in chosen])
+    resets = cpu(lambda: [env.reset(options={"task_id": task_id}) for task_id in chosen])
 
     def play() -> None:
         for task_id, plan in plans:
@@ -90,7 +76,7 @@ def measure_builtin(tasks: int) -> dict[str, Any]:
     steps = sum(len(plan) for _, plan in plans)
     return {
         "tasks": len(plans),
-        "steps_per_s": steps / (fastest(play) - resets),
+        "steps_per_s": steps / (cpu(play) - resets),
         "reset_us": 1e6 * resets / len(plans),
     }
 
@@ -110,8 +96,8 @@ def measure_large(megabytes: float) -> dict[str, float]:
 
     return {
         "megabytes": original.size / 1e6,
-        "first_reset_ms": 1e3 * fastest(lambda: ToolkitSession(Large).reset(original)),
-        "change_and_reset_ms": 1e3 * fastest(again),
+        "first_reset_ms": 1e3 * cpu(lambda: ToolkitSession(Large).reset(original)),
+        "change_and_reset_ms": 1e3 * cpu(again),
     }
 
 
@@ -234,7 +220,7 @@ def measure_bfcl(tasks: int) -> dict[str, float]:
             for action in plan:
                 env.step(action)
 
-    return {"tasks": len(plans), "steps_per_s": sum(len(plan) for _, plan in plans) / fastest(play)}
+    return {"tasks": len(plans), "steps_per_s": sum(len(plan) for _, plan in plans) / cpu(play)}
 
 
 def rounded(value: Any) -> Any:
