@@ -13,12 +13,13 @@ from envrl.agents.models import LanguageModel
 from envrl.agents.policies.blanks import BlankRules
 from envrl.agents.policies.decoding import Decoding
 from envrl.agents.policies.distributions import decision_logprobs as decision_logprobs  # moved
+from envrl.agents.policies.local_policy import LocalPolicy
 from envrl.agents.policies.walk import Walk, candidates, retrace
 from envrl.agents.prompts import ActionMenu, EpisodeFormat, Offer
-from envrl.agents.transcripts import Choice, Context, Transcript
+from envrl.agents.transcripts import Choice, Context
 
 
-class ConstrainedPolicy:
+class ConstrainedPolicy(LocalPolicy):
     """Samples actions among those offered; a `ModelPolicy`.
 
     Args:
@@ -41,13 +42,8 @@ class ConstrainedPolicy:
     ) -> None:
         if temperature < 0:
             raise ValueError(f"temperature must be >= 0, got {temperature}")
-        self.lm, self.format, self.menu, self.temperature = lm, format, menu or ActionMenu(), temperature
-        self.context, self.longest = context or Context(), longest
+        super().__init__(lm, format, menu, temperature, context, longest)
         self.rules = BlankRules(lm, format.stop)
-
-    def transcript(self) -> Transcript:
-        """An empty transcript for an episode of this policy."""
-        return self.context.transcript(self.format)
 
     def begin(self, rngs: Sequence[np.random.Generator]) -> "ConstrainedSession":
         """Start one episode for each generator; they are decoded as one batch and sampled apart."""

@@ -18,8 +18,9 @@ import numpy as np
 
 from envrl.agents.models import LanguageModel
 from envrl.agents.policies.generate import Response
+from envrl.agents.policies.local_policy import LocalPolicy
 from envrl.agents.prompts import ActionMenu, Decision, EpisodeFormat, Offer
-from envrl.agents.transcripts import Choice, Context, Transcript
+from envrl.agents.transcripts import Choice, Context
 from envrl.envs.errors import EnvRLError, MissingExtra
 from envrl.wrappers.faults import Fault
 
@@ -95,7 +96,7 @@ class Endpoint:
         return list(self._pool.map(one, payloads))
 
 
-class EndpointPolicy:
+class EndpointPolicy(LocalPolicy):
     """Responses that a server writes, in token ids; a `ModelPolicy`.
 
     Args:
@@ -118,15 +119,10 @@ class EndpointPolicy:
         context: Context | None = None,
         longest: int = 512,
     ) -> None:
-        self.endpoint, self.lm, self.format = endpoint, lm, format
-        self.menu, self.temperature = menu or ActionMenu(), temperature
-        self.context, self.longest = context or Context(), longest
+        super().__init__(lm, format, menu, temperature, context, longest)
+        self.endpoint = endpoint
         self._stale: str | None = None
         self._published: str | None = None
-
-    def transcript(self) -> Transcript:
-        """An empty transcript for an episode of this policy."""
-        return self.context.transcript(self.format)
 
     def begin(self, rngs: Sequence[np.random.Generator]) -> "EndpointSession":
         """Start one episode for each generator, which seeds its requests."""

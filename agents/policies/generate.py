@@ -12,14 +12,15 @@ import numpy as np
 
 from envrl.agents.models import LanguageModel
 from envrl.agents.policies.decoding import Decoding
+from envrl.agents.policies.local_policy import LocalPolicy
 from envrl.agents.policies.response import parse_response
 from envrl.agents.prompts import ActionMenu, Decision, EpisodeFormat, Offer
-from envrl.agents.transcripts import Choice, Context, Transcript
+from envrl.agents.transcripts import Choice, Context
 
 _END = "</action>"
 
 
-class GeneratePolicy:
+class GeneratePolicy(LocalPolicy):
     """Writes responses; a `ModelPolicy`.
 
     Args:
@@ -42,12 +43,7 @@ class GeneratePolicy:
     ) -> None:
         if temperature < 0 or longest < 1:
             raise ValueError(f"temperature must be >= 0 and longest >= 1, got {temperature} and {longest}")
-        self.lm, self.format, self.menu, self.temperature = lm, format, menu or ActionMenu(), temperature
-        self.context, self.longest = context or Context(), longest
-
-    def transcript(self) -> Transcript:
-        """An empty transcript for an episode of this policy."""
-        return self.context.transcript(self.format)
+        super().__init__(lm, format, menu, temperature, context, longest)
 
     def begin(self, rngs: Sequence[np.random.Generator]) -> "GenerateSession":
         """Start one episode for each generator; they are decoded as one batch and sampled apart."""

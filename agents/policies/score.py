@@ -14,12 +14,13 @@ from envrl.agents.models import LanguageModel
 from envrl.agents.policies.blanks import BlankRules
 from envrl.agents.policies.decoding import Decoding
 from envrl.agents.policies.distributions import candidate_log_softmax
+from envrl.agents.policies.local_policy import LocalPolicy
 from envrl.agents.policies.walk import Candidate, Walk, candidates, retrace
 from envrl.agents.prompts import ActionMenu, Candidates, Decision, EpisodeFormat, Offer
-from envrl.agents.transcripts import Choice, Context, Transcript
+from envrl.agents.transcripts import Choice, Context
 
 
-class ScorePolicy:
+class ScorePolicy(LocalPolicy):
     """Chooses whole actions among those offered; a `ModelPolicy`.
 
     Args:
@@ -44,13 +45,9 @@ class ScorePolicy:
     ) -> None:
         if temperature < 0:
             raise ValueError(f"temperature must be >= 0, got {temperature}")
-        self.lm, self.format, self.menu, self.temperature = lm, format, menu or ActionMenu(), temperature
-        self.context, self.per_token, self.longest = context or Context(), per_token, longest
+        super().__init__(lm, format, menu, temperature, context, longest)
+        self.per_token = per_token
         self.rules = BlankRules(lm, format.stop)
-
-    def transcript(self) -> Transcript:
-        """An empty transcript for an episode of this policy."""
-        return self.context.transcript(self.format)
 
     def begin(self, rngs: Sequence[np.random.Generator]) -> "ScoreSession":
         """Start one episode for each generator; they are scored as one batch and sampled apart."""
