@@ -1,4 +1,4 @@
-"""``metrics.jsonl``: one JSON object an update, appended and synced, cut back to a checkpoint on resume."""
+"""``metrics.jsonl`` and ``imitation.jsonl``: a JSON object an update, appended and synced, cut back on resume."""
 
 import json
 import math
@@ -9,7 +9,7 @@ from typing import Any
 
 from envrl.agents.rollout import Episode
 
-#: keys of every object, in this order; a value that does not apply is null
+#: keys of every object of the reinforcement stage, in this order; a value that does not apply is null
 KEYS = (
     "update",
     "env_steps",
@@ -28,6 +28,14 @@ KEYS = (
     "time/rollout_s",
     "time/update_s",
 )
+#: the same of an update of the supervised stage
+IMITATION_KEYS = (
+    "update",
+    "wall_s",
+    "loss/action",
+    "loss/state_prediction",
+    "loss/inverse_dynamics",
+)
 
 
 class MetricsFile:
@@ -35,14 +43,15 @@ class MetricsFile:
 
     Args:
         path: the file; created when the first object is written.
+        keys: those that every object has.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, keys: Sequence[str] = KEYS) -> None:
+        self.path, self._keys = path, keys
 
     def append(self, values: dict[str, Any]) -> None:
         """Write one object; pinned keys first and always there, NaN as null."""
-        row = {key: values.get(key) for key in KEYS} | values
+        row = {key: values.get(key) for key in self._keys} | values
         row = {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in row.items()}
         with self.path.open("a") as file:
             file.write(json.dumps(row) + "\n")
@@ -63,6 +72,8 @@ class MetricsFile:
 
     def cut(self, update: int) -> None:
         """Drop objects of updates after ``update`` (lost when the run was killed, and now done again)."""
+        if not self.path.exists():
+            return
         rows = [row for row in self.read() if row["update"] <= update]
         partial = self.path.with_name(f".{self.path.name}.part")
         partial.write_text("".join(json.dumps(row) + "\n" for row in rows))

@@ -10,7 +10,6 @@ killed and resumed gives the numbers of an uninterrupted one on a CPU with the s
 """
 
 import copy
-import json
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -32,7 +31,7 @@ from envrl.agents.heads import Heads
 from envrl.agents.imitation import Imitation, demonstrations
 from envrl.agents.interrupts import deferred_interrupt
 from envrl.agents.launch import is_launched, launch
-from envrl.agents.metrics import MetricsFile, rollout_metrics
+from envrl.agents.metrics import rollout_metrics
 from envrl.agents.models import LanguageModel, build_tiny, load_model, with_lora
 from envrl.agents.objectives import coefficient
 from envrl.agents.optimizers import Optimizers, learning_rate_factor
@@ -44,6 +43,7 @@ from envrl.agents.policy_gradient import Learner
 from envrl.agents.precision import launched_precision
 from envrl.agents.processes import Processes
 from envrl.agents.rollout import Episode, Task, rollout
+from envrl.agents.run_folder import RunFolder
 from envrl.agents.samples import Recorded, make_samples, recorded_samples, step_rewards
 from envrl.agents.tasks import evaluation_tasks, make_pool, task_ids, training_tasks
 from envrl.agents.trackers import Trackers
@@ -114,9 +114,7 @@ class Trainer:
     ) -> None:
         self.config, self.display, self._interrupted = config, display, interrupted
         self.processes = processes = processes or Processes()
-        self.folder = config.output
-        self.checkpoints = self.folder / "checkpoints"
-        self.metrics = MetricsFile(self.folder / "metrics.jsonl")
+        self.folder = RunFolder(config)
         #: stage: imitation, reinforcement or done; update: finished updates of the stage
         self.state: dict[str, Any] = {
             "stage": "imitation",
@@ -130,7 +128,9 @@ class Trainer:
         self.pool = make_pool(config.rollout_workers, config.env, own, config.split, config.env_kwargs)
         self.ids = task_ids(self.pool.example)
         with processes.main_first():
-            resumed = self._prepare_folder()
+            resumed = self.folder.open(processes.is_main)
+        if resumed is not None:
+            self.state = checkpoint.load_state(resumed)
         self._clock = time.monotonic()
         self._faulted = 0
         self.reference: LanguageModel | None = None
@@ -142,7 +142,7 @@ class Trainer:
         if resumed is not None:
             checkpoint.load_optimizers(resumed, self.optimizers)
             if processes.is_main:
-                self._drop_lost_work()
+                self.folder.drop_after(self.state)
 
     # ---- the run ---------------------------------------------------------------------------------------
 
@@ -175,8 +175,13 @@ class Trainer:
         recent: list[dict[str, float]] = []
         with self.display.stage("Imitation", config.sft_updates, self.state["update"]) as bar:
             for index in range(self.state["update"], config.sft_updates):
-                recent = [*recent[-19:], stage.update(index)]
+                learned = stage.update(index)
+                recent = [*recent[-19:], learned]
                 self.state["update"] = index + 1
+                if self.processes.is_main:
+                    self.folder.imitation_metrics.append(
+                        {"update": index + 1, "wall_s": self._wall(), **learned}
+                    )
                 bar.advance(note=_losses(recent))
                 self._pause(every=20 * config.checkpoint_every)
         if recent:
@@ -192,7 +197,7 @@ class Trainer:
             self.lm, self.reference, self.heads, self.optimizers, self.format, config, self.processes
         )
         with (
-            ShardWriter(self.folder / "transitions") as writer,
+            ShardWriter(self.folder.transitions) as writer,
             Trackers(config.trackers if self.processes.is_main else (), config) as trackers,
             self.display.stage("Reinforcement", config.updates, self.state["update"]) as bar,
         ):
@@ -233,7 +238,7 @@ class Trainer:
                     row["eval/success_rate"] = self._measure("evaluation")[0].success_rate
                 row["wall_s"] = self._wall()
                 if self.processes.is_main:
-                    self.metrics.append(row)
+                    self.folder.metrics.append(row)
                     trackers.log(row)
                 self.display.update(row)
                 bar.advance()
@@ -256,7 +261,7 @@ class Trainer:
                     tasks[own],
                     policy,
                     (config.seed, _ROLLOUT, index, number) if number else (config.seed, _ROLLOUT, index),
-                    run_id=f"{self.folder.name}-{config.seed}/update-{index}{again}",
+                    run_id=f"{self.folder.path.name}-{config.seed}/update-{index}{again}",
                     split=config.split,
                     label="learner",
                     max_tokens=self._max_tokens,
@@ -269,7 +274,9 @@ class Trainer:
         if isinstance(policy, EndpointPolicy) and config.endpoint_sync == "lora":
             with self.processes.main_first():
                 if self.processes.is_main:
-                    policy.publish(self.folder / "published", f"{self.folder.name}-{config.seed}-{index}")
+                    policy.publish(
+                        self.folder.path / "published", f"{self.folder.path.name}-{config.seed}-{index}"
+                    )
         collected = collect(
             play,
             draw,
@@ -324,37 +331,10 @@ class Trainer:
         results = [(name, Evaluation.from_dict(r), steps, s) for name, r, steps, s in self.state["results"]]
         if results:
             self.display.console.print(results_table(results))
-        for title, path in (
-            ("metrics", self.metrics.path),
-            ("checkpoints", self.checkpoints),
-            ("transitions", self.folder / "transitions"),
-            ("demonstrations", self.config.demonstrations or self.folder / "demonstrations"),
-        ):
-            if path.exists():
-                self.display.say(f"{title}: {path}")
+        for title, path in self.folder.contents():
+            self.display.say(f"{title}: {path}")
 
     # ---- what the run stands on ------------------------------------------------------------------------
-
-    def _prepare_folder(self) -> Path | None:
-        """The checkpoint to resume from; None for a new run in an empty folder."""
-        config = self.config
-        resumed = checkpoint.newest(self.checkpoints) if config.resume else None
-        if config.resume and resumed is None and self.metrics.path.exists():
-            raise EnvRLError(
-                f"{self.folder} has metrics and no checkpoint; start a new run in another folder"
-            )
-        if self.processes.is_main and not config.resume and (self.folder / "config.json").exists():
-            raise EnvRLError(
-                f"{self.folder} holds a run already; add --resume to go on with it, or choose another --output"
-            )
-        self.folder.mkdir(parents=True, exist_ok=True)
-        if resumed is None:
-            if self.processes.is_main:
-                (self.folder / "config.json").write_text(config.to_json())
-            return None
-        _refuse_other_settings(self.folder / "config.json", config)
-        self.state = checkpoint.load_state(resumed)
-        return resumed
 
     def _model(self, resumed: Path | None) -> LanguageModel:
         config = self.config
@@ -415,11 +395,11 @@ class Trainer:
             )
         else:
             folder, label, policy, episodes = "random_play", "random", RandomPolicy(by_verb=True), 200
-        if not (self.folder / folder).exists():
+        if not (self.folder.path / folder).exists():
             with self.display.stage(f"Episodes of the {label} policy", episodes) as bar:
                 won = record_demonstrations(
                     self.pool.example,
-                    self.folder / folder,
+                    self.folder.path / folder,
                     policy,
                     episodes,
                     config.seed,
@@ -428,7 +408,7 @@ class Trainer:
                     progress=bar.advance,
                 )
             self.display.say(f"{folder}: the {label} policy solved {won} of {episodes} tasks")
-        return self.folder / folder
+        return self.folder.path / folder
 
     def _recorded(self) -> list[Recorded]:
         if self.config.transitions is None:
@@ -456,7 +436,7 @@ class Trainer:
     def _frozen_copy(self) -> LanguageModel:
         if self.lm.is_sharded:  # and cannot be copied; the stage began with a checkpoint
             self.processes.wait()
-            return self._reference(checkpoint.model_folder(self.folder))
+            return self._reference(checkpoint.model_folder(self.folder.path))
         model = copy.deepcopy(self.lm.model).requires_grad_(False).eval()
         return LanguageModel(model, self.lm.tokenizer, self.lm.source)
 
@@ -491,7 +471,7 @@ class Trainer:
             self._checkpoint()
         if stop:
             raise Interrupted(
-                f"interrupted; go on with: envrl train --config {self.folder}/config.json --resume"
+                f"interrupted; go on with: envrl train --config {self.folder.path}/config.json --resume"
             )
 
     def _checkpoint(self, keep: bool = False) -> None:
@@ -504,30 +484,17 @@ class Trainer:
         optimizers = self.optimizers.state_dict()
         if not self.processes.is_main:
             return
-        transitions = self.folder / "transitions"
-        shards = sorted(p.name for p in transitions.glob("*.parquet")) if transitions.exists() else []
         name = f"{state['serial']:06d}-{state['stage']}-{state['update']}"
         checkpoint.save_checkpoint(
-            self.checkpoints / name,
+            self.folder.checkpoints / name,
             self.lm,
             optimizers,
-            {**state, "shards": shards, "keep": keep},
+            {**state, "shards": self.folder.shards(), "keep": keep},
             self.reference,
             self.heads,
             weights,
         )
-        checkpoint.prune(self.checkpoints, self.config.keep_checkpoints)
-
-    def _drop_lost_work(self) -> None:
-        """Remove metrics and transitions of updates after the checkpoint: they are done again."""
-        done = self.state["update"] if self.state["stage"] == "reinforcement" else self.config.updates
-        if self.state["stage"] == "imitation":
-            done = 0
-        self.metrics.cut(done)
-        known = set(self.state["shards"])
-        for shard in (self.folder / "transitions").glob("*.parquet"):
-            if shard.name not in known:
-                shard.unlink()
+        checkpoint.prune(self.folder.checkpoints, self.config.keep_checkpoints)
 
     def _wall(self) -> float:
         return self.state["wall_s"] + time.monotonic() - self._clock
@@ -549,31 +516,3 @@ def _losses(recent: Sequence[dict[str, float]]) -> str:
 
 def _episodes_to(bar: Bar) -> Callable[[int, int], None]:
     return lambda ended, _: bar.advance(ended)
-
-
-def _refuse_other_settings(path: Path, config: TrainConfig) -> None:
-    """A resumed run has the settings of the run it resumes, but for those that do not change its numbers."""
-    before = json.loads(path.read_text())
-    now = json.loads(config.to_json())
-    defaults = json.loads(TrainConfig().to_json())  # of settings that came after the run began
-    free = {
-        "resume",
-        "output",
-        "checkpoint_every",
-        "keep_checkpoints",
-        "env_timeout",
-        "rollout_workers",
-        "endpoint",
-        "endpoint_timeout",
-        "processes",
-        "trackers",
-    }
-    differing = [
-        f"{k}: {before.get(k, defaults[k])!r} then, {now[k]!r} now"
-        for k in now
-        if k not in free and before.get(k, defaults[k]) != now[k]
-    ]
-    if differing:
-        raise EnvRLError(
-            f"cannot resume with other settings ({'; '.join(differing)}); start a new run instead"
-        )

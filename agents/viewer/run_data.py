@@ -15,16 +15,18 @@ MOST_ROWS = 1500
 
 
 @dataclass(frozen=True)
-class RunFolder:
+class Run:
     """A run of `envrl train`, or the output of `envrl eval`.
 
-    path: its folder. settings: of ``config.json``, or those that an evaluation was made with. metrics: one object an
-    update. evaluations: one object an evaluation, in order. position: of the newest checkpoint, {} without one.
+    path: its folder. settings: of ``config.json``, or those that an evaluation was made with. metrics, imitation: one
+    object an update of the reinforcement and of the supervised stage. evaluations: one object an evaluation, in order.
+    position: of the newest checkpoint, {} without one.
     """
 
     path: Path
     settings: dict[str, Any]
     metrics: list[dict[str, Any]]
+    imitation: list[dict[str, Any]]
     evaluations: list[dict[str, Any]]
     position: dict[str, Any]
 
@@ -34,7 +36,7 @@ class RunFolder:
         return self.path / "transitions"
 
 
-def read_run(path: Path) -> RunFolder:
+def read_run(path: Path) -> Run:
     """Read a run.
 
     Raises:
@@ -52,11 +54,11 @@ def read_run(path: Path) -> RunFolder:
     if name == "evaluation.json":
         result = _read_json(path / name)
         settings = result.pop("settings", {})
-        return RunFolder(path, settings, [], [_evaluation("evaluation", result, None, None)], {})
+        return Run(path, settings, [], [], [_evaluation("evaluation", result, None, None)], {})
     position = _newest_state(path / "checkpoints")
     evaluations = [_evaluation(*entry) for entry in position.get("results", [])]
-    metrics = MetricsFile(path / "metrics.jsonl").read()
-    return RunFolder(path, _read_json(path / name), metrics, evaluations, position)
+    metrics, imitation = (MetricsFile(path / f).read() for f in ("metrics.jsonl", "imitation.jsonl"))
+    return Run(path, _read_json(path / name), metrics, imitation, evaluations, position)
 
 
 def columns(metrics: list[dict[str, Any]]) -> dict[str, list[float | None]]:

@@ -9,7 +9,7 @@ import gymnasium
 
 from envrl.agents.viewer.episode_data import episode_data
 from envrl.agents.viewer.page import page
-from envrl.agents.viewer.run_data import RunFolder, columns, read_run
+from envrl.agents.viewer.run_data import Run, columns, read_run
 from envrl.agents.viewer.selection import choose, outlines, read_episodes
 from envrl.envs.core import TextEnv
 from envrl.envs.errors import DataNotFound
@@ -54,6 +54,7 @@ def view(
         "stage": run.position.get("stage"),
         "update": run.metrics[-1]["update"] if run.metrics else 0,
         "metrics": columns(run.metrics),
+        "imitation": columns(run.imitation),
         "evaluations": run.evaluations,
         "episodes": shown,
         "notes": notes,
@@ -62,7 +63,7 @@ def view(
 
 
 def _episodes(
-    run: RunFolder, count: int, updates: Sequence[int], model: bool, say: Callable[[str], None]
+    run: Run, count: int, updates: Sequence[int], model: bool, say: Callable[[str], None]
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Episodes as data, and notes on where they and what is said of them come from."""
     try:
@@ -87,7 +88,7 @@ def _episodes(
     ], notes
 
 
-def _replayed(run: RunFolder, rows: list[list[Transition]], notes: dict[str, Any]) -> list[Any] | None:
+def _replayed(run: Run, rows: list[list[Transition]], notes: dict[str, Any]) -> list[Any] | None:
     """What the newest checkpoint says of the episodes; None, with a note why, where it cannot be asked."""
     try:
         from envrl.agents.viewer.replay import Replay  # torch takes seconds to import and is an extra

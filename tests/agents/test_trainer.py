@@ -13,7 +13,7 @@ from small_run import SMALL
 
 from envrl.agents import checkpoint
 from envrl.agents.config import TrainConfig
-from envrl.agents.metrics import KEYS
+from envrl.agents.metrics import IMITATION_KEYS, KEYS
 from envrl.agents.trainer import train
 from envrl.envs.errors import EnvRLError
 from envrl.wrappers.recording import iter_episodes, read_transitions
@@ -21,8 +21,8 @@ from envrl.wrappers.recording import iter_episodes, read_transitions
 TIMES = {"wall_s", "time/rollout_s", "time/update_s"}
 
 
-def metrics(folder: Path) -> list[dict]:
-    rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+def metrics(folder: Path, file: str = "metrics.jsonl") -> list[dict]:
+    rows = [json.loads(line) for line in (folder / file).read_text().splitlines()]
     return [{k: v for k, v in row.items() if k not in TIMES} for row in rows]
 
 
@@ -51,6 +51,10 @@ def test_a_run_leaves_what_it_promises(finished):
         assert (row["eval/success_rate"] is not None) == (row["update"] in (2, 4))
     assert rows[0]["aux/lambda"] == pytest.approx(0.2)
     assert rows[-1]["aux/lambda"] < rows[0]["aux/lambda"]
+    imitation = metrics(config.output, "imitation.jsonl")
+    assert [row["update"] for row in imitation] == list(range(1, config.sft_updates + 1))
+    assert imitation[-1]["loss/action"] < imitation[0]["loss/action"]
+    assert all(set(row) | TIMES >= set(IMITATION_KEYS) for row in imitation)
     written = json.loads((config.output / "config.json").read_text())
     assert written["seed"] == 0 and written["algorithm"] == "gigpo"
     steps = list(read_transitions(config.output / "transitions"))
@@ -104,7 +108,8 @@ def test_killed_three_times_and_resumed_equals_uninterrupted(finished, tmp_path)
             list(read_transitions(shard))
     assert kills >= 1
     subprocess.run(command(config), check=True, stdout=subprocess.DEVNULL)
-    assert metrics(config.output) == metrics(whole.output)
+    for file in ("metrics.jsonl", "imitation.jsonl"):
+        assert metrics(config.output, file) == metrics(whole.output, file)
     assert weights(config.output) == weights(whole.output)
     assert [(t.episode_id, t.step, t.action) for t in sorted_rows(config.output)] == [
         (t.episode_id.replace("whole", "killed"), t.step, t.action) for t in sorted_rows(whole.output)

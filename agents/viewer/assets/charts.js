@@ -1,4 +1,10 @@
-// Learning curves: small charts over one x axis, with one crosshair through all of them.
+// Learning curves: panels of small charts over one x axis, with one crosshair through all charts of a panel.
+// A panel: { columns, evaluations, x, smooth, hover }.
+const IMITATION_CHARTS = [
+  { title: "Actions", from: 0, series: [["loss/action", "loss a token"]] },
+  { title: "State prediction", from: 0, series: [["loss/state_prediction", "loss a token"]] },
+  { title: "Inverse dynamics", from: 0, series: [["loss/inverse_dynamics", "loss a token"]] },
+];
 const CHARTS = [
   { title: "Success", percent: true, range: [0, 1], evaluations: true,
     series: [["train/success_rate", "training"], ["eval/success_rate", "held out"]] },
@@ -19,14 +25,12 @@ const CHARTS = [
   { title: "Seconds an update", from: 0, series: [["time/rollout_s", "rollout"], ["time/update_s", "update"]] },
 ];
 const AXES = [["update", "updates"], ["env_steps", "env steps"], ["wall_s", "time"]];
-const view = { x: "update", smooth: true, hover: null, draws: [] };
 
-function chartsToDraw() {
-  const columns = DATA.metrics;
+function chartsToDraw(charts, { columns, evaluations }) {
   const has = (key) => key in columns;
-  const used = new Set([...AXES.map(([key]) => key), ...CHARTS.flatMap((chart) => chart.series.map(([key]) => key))]);
-  const drawn = CHARTS.map((chart) => ({ ...chart, series: chart.series.filter(([key]) => has(key)) }))
-    .filter((chart) => chart.series.length || (chart.evaluations && DATA.evaluations.length))
+  const used = new Set([...AXES.map(([key]) => key), ...charts.flatMap((chart) => chart.series.map(([key]) => key))]);
+  const drawn = charts.map((chart) => ({ ...chart, series: chart.series.filter(([key]) => has(key)) }))
+    .filter((chart) => chart.series.length || (chart.evaluations && evaluations.length))
     .filter((chart) => !chart.optional || chart.series.some(([key]) => columns[key].some(Boolean)));
   const others = Object.keys(columns).filter((key) => !used.has(key) && columns[key].some(Boolean));
   return [...drawn, ...others.map((key) => ({ title: words(key).replaceAll("/", " · "), series: [[key, "value"]] }))];
@@ -52,20 +56,20 @@ function niceTicks(low, high, count) {
 }
 
 // Where an evaluation stands on the x axis: after the updates that came before it.
-function placeOf(evaluation) {
-  if (view.x !== "update") return evaluation[view.x];
-  const steps = DATA.metrics.env_steps ?? [];
+function placeOf(evaluation, { columns, x }) {
+  if (x !== "update") return evaluation[x];
+  const steps = columns.env_steps ?? [];
   const before = steps.filter((value) => value <= evaluation.env_steps).length;
-  return before ? DATA.metrics.update[before - 1] : 0;
+  return before ? columns.update[before - 1] : 0;
 }
 
-function drawChart(chart, figure) {
+function drawChart(chart, figure, panel) {
   const box = figure.querySelector("svg");
   const width = box.clientWidth || 300, height = box.clientHeight || 150;
   const edge = { left: 40, right: 10, top: 8, bottom: 20 };
-  const xs = DATA.metrics[view.x] ?? [];
-  const points = chart.evaluations ? DATA.evaluations.filter((e) => known(e.env_steps) && known(e.success_rate)) : [];
-  const lines = chart.series.map(([key]) => DATA.metrics[key]);
+  const xs = panel.columns[panel.x] ?? [];
+  const points = chart.evaluations ? panel.evaluations.filter((e) => known(e.env_steps) && known(e.success_rate)) : [];
+  const lines = chart.series.map(([key]) => panel.columns[key]);
   const all = [...lines.flat(), ...points.flatMap((e) => [e.low, e.high])].filter(known);
   let [low, high] = chart.range ?? [Math.min(...all), Math.max(...all)];
   if (!chart.range) {
@@ -74,8 +78,8 @@ function drawChart(chart, figure) {
     else if (!known(chart.from) || low < chart.from) low -= (high - low) * 0.06;
     high += (high - low) * 0.06;
   }
-  const places = [...xs, ...points.map(placeOf)].filter(known);
-  const left = Math.min(...places, view.x === "update" && points.length ? 0 : Infinity), right = Math.max(...places);
+  const places = [...xs, ...points.map((e) => placeOf(e, panel))].filter(known);
+  const left = Math.min(...places, panel.x === "update" && points.length ? 0 : Infinity), right = Math.max(...places);
   const xOf = (x) => edge.left + ((width - edge.left - edge.right) * (x - left)) / (right - left || 1);
   const yOf = (y) => height - edge.bottom - ((height - edge.top - edge.bottom) * (y - low)) / (high - low);
 
@@ -87,10 +91,10 @@ function drawChart(chart, figure) {
       svg("text", { x: edge.left - 6, y: yOf(tick) + 4, "text-anchor": "end" }, chart.percent ? `${+(100 * tick).toPrecision(3)}%` : short(tick)));
   }
   for (const tick of niceTicks(left, right, Math.max(2, Math.floor(width / 90))))
-    box.append(svg("text", { x: xOf(tick), y: height - 5, "text-anchor": "middle" }, view.x === "wall_s" ? duration(tick) : short(tick)));
+    box.append(svg("text", { x: xOf(tick), y: height - 5, "text-anchor": "middle" }, panel.x === "wall_s" ? duration(tick) : short(tick)));
 
   chart.series.forEach(([key, label], number) => {
-    const values = DATA.metrics[key];
+    const values = panel.columns[key];
     const seen = values.filter(known).length;
     const sparse = seen < values.length / 2 || seen < 3;
     const group = svg("g", { class: `s${number % 3}`, "data-series": key });
@@ -106,14 +110,14 @@ function drawChart(chart, figure) {
     if (sparse) {
       path(values, " raw");
       values.forEach((value, i) => known(value) && group.append(svg("circle", { class: "dot", cx: xOf(xs[i]), cy: yOf(value), r: 3 })));
-    } else if (view.smooth && values.length > 8) {
+    } else if (panel.smooth && values.length > 8) {
       path(values, " raw");
       path(smoothed(values), "");
     } else path(values, "");
     box.append(group);
   });
   for (const evaluation of points) {
-    const x = xOf(placeOf(evaluation));
+    const x = xOf(placeOf(evaluation, panel));
     box.append(svg("g", { class: "s1" },
       svg("title", {}, `${evaluation.stage}: ${percent(evaluation.success_rate)} (${percent(evaluation.low)} to ${percent(evaluation.high)})`),
       svg("path", { class: "whisker", d: `M${x} ${yOf(evaluation.low)}V${yOf(evaluation.high)}` }),
@@ -125,7 +129,7 @@ function drawChart(chart, figure) {
 
   figure.hover = (index) => {
     chart.series.forEach(([key], number) => {
-      const values = DATA.metrics[key];
+      const values = panel.columns[key];
       let at = index ?? values.length - 1;
       if (index === null) while (at > 0 && !known(values[at])) at--;
       const value = values[at];
@@ -146,23 +150,32 @@ function drawChart(chart, figure) {
 }
 
 function showCharts() {
-  const box = by("charts");
   const rows = (DATA.metrics.update ?? []).length;
-  if (!rows && !DATA.evaluations.some((e) => known(e.env_steps))) {
-    box.append(el("p", { class: "empty" }, "No updates yet: metrics.jsonl has no row."));
+  if (rows || DATA.evaluations.some((e) => known(e.env_steps)))
+    showPanel("curves", CHARTS, { columns: DATA.metrics, evaluations: DATA.evaluations });
+  else {
+    by("curves").querySelector(".charts").append(el("p", { class: "empty" }, "No updates yet: metrics.jsonl has no row."));
     by("curves").querySelector(".controls").hidden = true;
-    return;
   }
-  const figures = chartsToDraw().map((chart) => {
+  if ("update" in DATA.imitation) showPanel("imitation", IMITATION_CHARTS, { columns: DATA.imitation, evaluations: [] });
+  else by("imitation").hidden = true;
+}
+
+function showPanel(id, charts, data) {
+  const section = by(id), box = section.querySelector(".charts");
+  const panel = { ...data, x: "update", smooth: true, hover: null };
+  const { columns, evaluations } = panel;
+  const rows = (columns.update ?? []).length;
+  const figures = chartsToDraw(charts, panel).map((chart) => {
     const picture = svg("svg", { tabindex: 0, role: "img", "aria-label": `${chart.title}: curve` });
-    const last = DATA.evaluations.filter((e) => known(e.env_steps)).at(-1);
+    const last = evaluations.filter((e) => known(e.env_steps)).at(-1);
     const dots = chart.evaluations && last && !chart.series.some(([key]) => key.startsWith("eval/"));
     const figure = el("figure", { class: "chart" },
       el("figcaption", {}, el("b", {}, chart.title),
         chart.series.map(([, label], number) => el("span", { class: `value s${number % 3}` }, label, " ", el("output", {}))),
         dots ? el("span", { class: "value s1" }, "held out ", el("output", {}, percent(last.success_rate))) : null),
       picture);
-    figure.draw = () => { drawChart(chart, figure); figure.hover(view.hover); };
+    figure.draw = () => { drawChart(chart, figure, panel); figure.hover(panel.hover); };
     picture.addEventListener("pointermove", (event) => hoverAt(figure.nearest(event)));
     picture.addEventListener("pointerleave", () => hoverAt(null));
     picture.addEventListener("blur", () => hoverAt(null));
@@ -170,18 +183,18 @@ function showCharts() {
       const move = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
       if (!move || !rows) return;
       event.preventDefault();
-      hoverAt(Math.min(rows - 1, Math.max(0, (view.hover ?? rows - (move > 0 ? 2 : 0)) + move)));
+      hoverAt(Math.min(rows - 1, Math.max(0, (panel.hover ?? rows - (move > 0 ? 2 : 0)) + move)));
     });
     return figure;
   });
   function hoverAt(index) {
-    view.hover = index;
+    panel.hover = index;
     for (const figure of figures) figure.hover(index);
-    by("curves").dataset.hover = index === null ? "" : DATA.metrics.update[index];
+    section.dataset.hover = index === null ? "" : columns.update[index];
   }
   const drawAll = () => figures.forEach((figure) => figure.draw());
   box.append(...figures);
-  segments(by("x-axis"), AXES.filter(([key]) => key in DATA.metrics), view.x, (x) => { view.x = x; drawAll(); });
-  by("smooth").addEventListener("change", (event) => { view.smooth = event.target.checked; drawAll(); });
+  segments(section.querySelector(".segments"), AXES.filter(([key]) => key in columns), panel.x, (x) => { panel.x = x; drawAll(); });
+  section.querySelector(".check input").addEventListener("change", (event) => { panel.smooth = event.target.checked; drawAll(); });
   new ResizeObserver(drawAll).observe(box);
 }

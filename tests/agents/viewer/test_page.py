@@ -74,6 +74,7 @@ METRICS = {
     "rollout/faulted": [0] * (UPDATES - 1) + [3],
     "own/number": [float(i) for i in range(UPDATES)],
 }
+IMITATION = {"update": [1, 2, 3, 4], "wall_s": [1.0, 2.0, 3.0, 4.0], "loss/action": [4.0, 2.0, 1.0, 0.5]}
 EVALUATIONS = [
     {"stage": stage, "env_steps": steps, "wall_s": 1.0, "success_rate": rate, "low": rate - 0.1, "high": rate + 0.1,
      "n": 40, "successes": int(40 * rate), "mean_steps": 21.5, "mean_return": rate, "faulted": 1,
@@ -84,7 +85,7 @@ DATA = {
     "version": "1.2.3", "name": "runs/demo", "stage": "done", "update": UPDATES,
     "settings": {"env": "Some/Env-v0", "model": "tiny", "algorithm": "gigpo", "policy": "constrained", "seed": 7,
                  "updates": UPDATES, "env_kwargs": {"a": 1}},
-    "metrics": METRICS, "evaluations": EVALUATIONS, "episodes": EPISODES,
+    "metrics": METRICS, "imitation": IMITATION, "evaluations": EVALUATIONS, "episodes": EPISODES,
     "notes": {"recorded": 64, "model": "000017-done-0"},
 }  # fmt: skip
 
@@ -147,7 +148,7 @@ def test_curves_show_values_under_the_pointer(shown: Any) -> None:
     titles = texts(shown, ".chart figcaption b")
     assert titles[:2] == ["Success", "Return"] and "own · number" in titles
     assert "Divergence from the reference" not in titles  # 0 throughout
-    values = texts(shown, ".chart:first-child .value")
+    values = texts(shown, "#curves .chart:first-child .value")
     assert values == ["training 100.0 %", "held out 50.0 %"]
     from selenium.webdriver.common.action_chains import ActionChains
 
@@ -157,12 +158,29 @@ def test_curves_show_values_under_the_pointer(shown: Any) -> None:
     at = 40 + (width - 50) * 3 / 12 - width / 2
     ActionChains(shown).move_to_element_with_offset(chart, round(at), 0).perform()
     assert shown.execute_script("return document.getElementById('curves').dataset.hover") == "3"
-    assert texts(shown, ".chart:first-child .value")[0] == "training 25.0 %"
-    assert texts(shown, ".chart:nth-child(2) .value") == ["mean 3"]  # one crosshair through all charts
+    assert texts(shown, "#curves .chart:first-child .value")[0] == "training 25.0 %"
+    assert texts(shown, "#curves .chart:nth-child(2) .value") == [
+        "mean 3"
+    ]  # one crosshair through all charts
     chart.click()
     press(shown, "\ue014", "\ue014")  # right
-    assert texts(shown, ".chart:nth-child(2) .value")[0] == f"mean {nearest(shown)}"
+    assert texts(shown, "#curves .chart:nth-child(2) .value")[0] == f"mean {nearest(shown)}"
     assert nearest(shown) > 5
+
+
+def test_the_supervised_stage_has_curves_of_its_own(shown: Any) -> None:
+    assert texts(shown, "#imitation .chart figcaption b") == [
+        "Actions"
+    ]  # objectives that are off draw nothing
+    assert texts(shown, "#imitation .value") == ["loss a token 0.5"]
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    chart = shown.find_element("css selector", "#imitation .chart svg")
+    ActionChains(shown).move_to_element_with_offset(chart, 41 - chart.rect["width"] // 2, 0).perform()
+    assert texts(shown, "#imitation .value") == ["loss a token 4"]
+    assert texts(shown, "#curves .chart:first-child .value")[0] == "training 100.0 %"  # has another x axis
+    shown.find_element("css selector", "#imitation .segments [data-value=wall_s]").click()
+    assert "4 s" in shown.execute_script("return document.querySelector('#imitation .chart svg').textContent")
 
 
 def nearest(browser: Any) -> int:
@@ -299,11 +317,20 @@ def test_keys(shown: Any) -> None:
 
 def test_a_run_without_anything_yet(browser: Any, tmp_path: Path) -> None:
     path = tmp_path / "empty.html"
-    empty = {**DATA, "metrics": {}, "evaluations": [], "episodes": [], "notes": {"recorded": 0}, "update": 0}
+    empty = {
+        **DATA,
+        "metrics": {},
+        "imitation": {},
+        "evaluations": [],
+        "episodes": [],
+        "notes": {"recorded": 0},
+        "update": 0,
+    }
     path.write_text(page("empty", empty), encoding="utf-8")
     browser.get(path.as_uri())
     assert browser.get_log("browser") == []
     assert "No updates yet" in texts(browser, "#charts")[0]
+    assert not browser.find_element("id", "imitation").is_displayed()
     assert "not evaluated" in texts(browser, "#evaluation-rows")[0]
     assert "No recorded episodes." in texts(browser, "#episode")[0]
 

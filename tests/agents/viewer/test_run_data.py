@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from envrl.agents.metrics import MetricsFile
+from envrl.agents.metrics import IMITATION_KEYS, MetricsFile
 from envrl.agents.statistics import wilson_interval
 from envrl.agents.viewer.run_data import MOST_ROWS, columns, read_run
 from envrl.envs.errors import DataNotFound, InvalidData
@@ -26,6 +26,7 @@ def folder(tmp_path):
     metrics = MetricsFile(tmp_path / "metrics.jsonl")
     for update in (1, 2, 3):
         metrics.append({"update": update, "loss/policy": float("nan"), "loss/kl": 1 / 3, "own/count": update})
+    MetricsFile(tmp_path / "imitation.jsonl", IMITATION_KEYS).append({"update": 1, "loss/action": 2.5})
     return tmp_path
 
 
@@ -33,6 +34,7 @@ def test_a_run_is_read_without_its_model(folder):
     run = read_run(folder)
     assert run.settings == {"env": "Any-v0", "updates": 3}
     assert run.position["stage"] == "done"
+    assert [row["loss/action"] for row in run.imitation] == [2.5] and columns(run.imitation)["update"] == [1]
     (evaluation,) = run.evaluations
     assert (evaluation["stage"], evaluation["env_steps"], evaluation["faulted"]) == ("imitation", 700, 1)
     low, high = wilson_interval(2, 3)
@@ -59,7 +61,11 @@ def test_the_output_of_an_evaluation_is_a_run_without_updates(tmp_path):
         json.dumps({**RESULT, "settings": {"env": "Any-v0", "model": "m"}})
     )
     run = read_run(tmp_path)
-    assert run.settings == {"env": "Any-v0", "model": "m"} and run.metrics == [] and run.position == {}
+    assert (
+        run.settings == {"env": "Any-v0", "model": "m"}
+        and run.metrics == run.imitation == []
+        and run.position == {}
+    )
     assert run.evaluations[0]["success_rate"] == 0.5
 
 
