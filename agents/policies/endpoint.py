@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from envrl.agents.models import LanguageModel
-from envrl.agents.policies.generate import Response
-from envrl.agents.policies.local_policy import LocalPolicy
-from envrl.agents.prompts import ActionMenu, Decision, EpisodeFormat, Offer
+from envrl.agents.policies.generate import GeneratePolicy, Response
+from envrl.agents.policies.model_policy import Session
+from envrl.agents.prompts import ActionMenu, EpisodeFormat, Offer
 from envrl.agents.transcripts import Choice, Context
 from envrl.envs.errors import EnvRLError, MissingExtra
 from envrl.wrappers.faults import Fault
@@ -96,8 +96,8 @@ class Endpoint:
         return list(self._pool.map(one, payloads))
 
 
-class EndpointPolicy(LocalPolicy):
-    """Responses that a server writes, in token ids; a `ModelPolicy`.
+class EndpointPolicy(GeneratePolicy):
+    """Responses that a server writes instead of the model here, in token ids; a `ModelPolicy`.
 
     Args:
         endpoint: the server.
@@ -124,14 +124,9 @@ class EndpointPolicy(LocalPolicy):
         self._stale: str | None = None
         self._published: str | None = None
 
-    def begin(self, rngs: Sequence[np.random.Generator]) -> "EndpointSession":
+    def begin(self, rngs: Sequence[np.random.Generator]) -> Session:
         """Start one episode for each generator, which seeds its requests."""
         return EndpointSession(self, rngs, self._stale)
-
-    def demonstrated(self, action: str, offer: Offer) -> Choice:
-        """The response that holds the action; every token of it is a decision."""
-        ids = self.format.action(action)
-        return Choice(action, ids, [Decision(i, 0, None, 0.0) for i in range(len(ids))])
 
     def publish(self, folder: Path, name: str) -> None:
         """Have the server load the adapter of the model that learns (vLLM: runtime LoRA updating must be on).

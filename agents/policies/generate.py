@@ -13,6 +13,7 @@ import numpy as np
 from envrl.agents.models import LanguageModel
 from envrl.agents.policies.decoding import Decoding
 from envrl.agents.policies.local_policy import LocalPolicy
+from envrl.agents.policies.model_policy import Session
 from envrl.agents.policies.response import parse_response
 from envrl.agents.prompts import ActionMenu, Decision, EpisodeFormat, Offer
 from envrl.agents.transcripts import Choice, Context
@@ -45,7 +46,7 @@ class GeneratePolicy(LocalPolicy):
             raise ValueError(f"temperature must be >= 0 and longest >= 1, got {temperature} and {longest}")
         super().__init__(lm, format, menu, temperature, context, longest)
 
-    def begin(self, rngs: Sequence[np.random.Generator]) -> "GenerateSession":
+    def begin(self, rngs: Sequence[np.random.Generator]) -> Session:
         """Start one episode for each generator; they are decoded as one batch and sampled apart."""
         return GenerateSession(self, rngs)
 

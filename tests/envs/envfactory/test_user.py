@@ -1,14 +1,12 @@
 """Users: scripted, functions, and a language model behind a real endpoint (a small server in this process)."""
 
-import json
 import sys
-import threading
 from collections.abc import Iterator, Sequence
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
+from chat_server import ChatServer, chat_server
 
 from envrl.envs.envfactory.conversation import Conversation, given, mentions, say, see
 from envrl.envs.envfactory.env import EnvFactoryEnv
@@ -95,42 +93,15 @@ def test_a_function_as_user(tmp_path: Path) -> None:
     assert env.step("again")[3] is True
 
 
-class Model(BaseHTTPRequestHandler):
-    """Answers like a chat model that plays a user."""
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        server: Any = self.server
-        server.asked.append((self.path, self.headers.get("Authorization"), body))
-        status, text = server.answers.pop(0)
-        self.send_response(status)
-        self.end_headers()
-        self.wfile.write(
-            text
-            if isinstance(text, bytes)
-            else json.dumps({"choices": [{"message": {"content": text}}]}).encode()
-        )
-
-    def log_message(self, *args: Any) -> None:
-        pass
-
-
 @pytest.fixture
-def model() -> Iterator[Any]:
-    server: Any = ThreadingHTTPServer(("127.0.0.1", 0), Model)
-    server.asked, server.answers = [], []
-    server.url = f"http://127.0.0.1:{server.server_port}/v1"
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield server
-    server.shutdown()
-    server.server_close()
-    thread.join()
+def model() -> Iterator[ChatServer]:
+    with chat_server() as server:
+        yield server
 
 
-def test_an_endpoint_as_user(tmp_path: Path, model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endpoint_as_user(tmp_path: Path, model: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "key")
-    model.answers[:] = [(500, b"busy"), (200, " It is Dune. "), (200, "###DONE###")]
+    model.answers[:] = [(500, b"busy"), " It is Dune. ", "###DONE###"]
     tasks = episodes.folder(tmp_path, {**episodes.TALK, "split": "train"})
     env = EnvFactoryEnv(tasks=tasks, user={"endpoint": model.url, "model": "m"})
     env.reset()
@@ -154,7 +125,7 @@ def test_an_endpoint_as_user(tmp_path: Path, model: Any, monkeypatch: pytest.Mon
         ([(200, b"{}")] * 3, 3, "KeyError"),
     ],
 )
-def test_endpoints_that_do_not_answer(model: Any, answers: list[Any], asked: int, reason: str) -> None:
+def test_endpoints_that_do_not_answer(model: ChatServer, answers: list[Any], asked: int, reason: str) -> None:
     model.answers[:] = answers
     with pytest.raises(UserFault, match=reason):
         complete(model.url, "m", [{"role": "user", "content": "hi"}])
