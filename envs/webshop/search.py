@@ -61,7 +61,10 @@ def special_rows(query: str, columns: Columns) -> list[int]:
     """
     kind, *words = query.split(" ")
     if kind == _RANDOM:
-        return Random(query).sample(range(len(columns)), min(RESULTS, len(columns)))
+        # bytes draw what the text draws, and may stand for lone surrogates too
+        return Random(query.encode("utf-8", "surrogatepass")).sample(
+            range(len(columns)), min(RESULTS, len(columns))
+        )
     # as in the original, a category is one word
     wanted = words[0] if kind == "<c>" and words else " ".join(words)
     return columns.rows_with(_SPECIAL[kind], wanted.strip())

@@ -45,8 +45,8 @@ class TaskIds(Sequence[str]):
     def __contains__(self, task_id: object) -> bool:
         if not isinstance(task_id, str):
             return False
-        kind, _, index = task_id.partition("/")
-        return kind == self._kind and index.isascii() and index.isdigit() and int(index) in self._indices
+        kind, _, number = task_id.partition("/")
+        return kind == self._kind and _is_plain(number) and int(number) in self._indices
 
 
 def split_ids(split: str, kind: str, arrays: GoalArrays, columns: Columns) -> TaskIds:
@@ -94,7 +94,11 @@ def goal_index(task_id: str, count: int, kind: str) -> int:
     found, _, number = task_id.partition("/")
     if found in KINDS and found != kind:
         raise InvalidTask(f"task {task_id!r} is of goals={found!r}, this environment has goals={kind!r}")
-    # one spelling a task: no signs, blanks or zeros in front
-    if found != kind or not number.isdecimal() or str(int(number[:12])) != number or int(number) >= count:
+    if found != kind or not _is_plain(number) or int(number) >= count:
         raise InvalidTask(f"expected a task_id {kind}/0 to {kind}/{count - 1}, got {task_id!r}")
     return int(number)
+
+
+def _is_plain(number: str) -> bool:
+    """Whether this is how an index is spelled: no signs, blanks or zeros in front."""
+    return number.isdecimal() and str(int(number[:12])) == number

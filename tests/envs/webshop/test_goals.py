@@ -197,6 +197,7 @@ def test_task_ids_are_a_lazy_sequence() -> None:
         "synthetic/8",
     ]
     assert "synthetic/5" in ids and "synthetic/4" not in ids and "human/5" not in ids and 5 not in ids
+    assert "synthetic/05" not in ids and f"synthetic/{'5' * 5000}" not in ids
     assert len(TaskIds("human", range(2, 10**9))) == 10**9 - 2
 
 

@@ -61,5 +61,6 @@ def test_random_lists_are_fixed_by_the_query(shop: Catalog) -> None:
     rows = special_rows("<r>", shop.columns)
     assert len(rows) == len(set(rows)) == 50
     assert rows == special_rows("<r>", shop.columns) != special_rows("<r> 2", shop.columns)
+    assert rows != special_rows("<r> \ud800", shop.columns)
     few = catalog_of(PRODUCTS[:7])
     assert sorted(special_rows("<r>", few.columns)) == list(range(7))
