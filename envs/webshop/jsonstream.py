@@ -92,6 +92,11 @@ class _Reader:
                 cut = error.pos > len(self._window) - _LONGEST_WORD or error.msg.startswith("Unterminated")
                 if self._ended or not cut or len(self._window) - self._at > _LARGEST_VALUE:
                     self.fail("a JSON value", self._seen + error.pos, error.msg)
+            except (
+                RecursionError,
+                ValueError,
+            ) as error:  # sound JSON that no product is: nested or long numbers
+                self.fail("a JSON value", reason=str(error))
             self._more()
 
     def take(self, mark: str) -> bool:

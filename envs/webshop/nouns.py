@@ -100,7 +100,7 @@ def _pipeline() -> Any:
 def _spacy_nouns() -> Callable[[str], tuple[str, ...]]:
     def nouns(title: str) -> tuple[str, ...]:
         with _LOCK:
-            return _counted(_pipeline()(title))
+            return _counted(_pipeline()(_encodable(title)))
 
     return nouns
 
@@ -108,7 +108,12 @@ def _spacy_nouns() -> Callable[[str], tuple[str, ...]]:
 def spacy_table(titles: Iterable[str]) -> list[tuple[str, ...]]:
     """The nouns of many titles with spaCy, which must be installed; some thousand titles a second."""
     with _LOCK:
-        return [_counted(parsed) for parsed in _pipeline().pipe(titles, batch_size=256)]
+        return [_counted(parsed) for parsed in _pipeline().pipe(map(_encodable, titles), batch_size=256)]
+
+
+def _encodable(title: str) -> str:
+    """The title as spaCy takes it: lone surrogates, halves of cut emoji, become question marks."""
+    return title.encode("utf-8", "replace").decode()
 
 
 def _counted(parsed: Any) -> tuple[str, ...]:

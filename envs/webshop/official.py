@@ -110,7 +110,7 @@ def read_products(files: OfficialFiles, num_products: int | None = None) -> Iter
     not tell cases apart).
 
     Raises:
-        InvalidData: a file is broken, or an entry is no product at all.
+        InvalidData: a file is broken, an entry is no product at all, or a part of it is of another form.
     """
     attributes = _Entries(files.attributes)
     people = _Entries(files.instructions) if files.instructions else None
@@ -126,13 +126,19 @@ def read_products(files: OfficialFiles, num_products: int | None = None) -> Iter
         asin = raw["asin"]
         if asin == "nan" or not 0 < len(asin) <= _LONGEST_ASIN or asin.upper() in seen:
             continue
+        if not (asin.isascii() and asin.isprintable()):
+            raise InvalidData(f"{files.items}: expected an ASIN of plain characters, got {asin!r}")
         seen.add(asin.upper())
-        yield clean_product(
-            raw,
-            attributes.get(asin),
-            people.get(asin) if people else None,
-            nouns.get(asin) if nouns else None,
-        )
+        try:
+            product = clean_product(
+                raw,
+                attributes.get(asin),
+                people.get(asin) if people else None,
+                nouns.get(asin) if nouns else None,
+            )
+        except InvalidData as error:
+            raise InvalidData(f"{files.items.parent}: product {asin}: {error}") from None
+        yield product
 
 
 def clean_product(
@@ -151,12 +157,20 @@ def clean_product(
         attributes: ``{"attributes", "instruction", "instruction_attributes"}``, the last two optional.
         people: entries ``{"instruction", "instruction_attributes", "instruction_options"}``.
         nouns: nouns of the title.
+
+    Raises:
+        InvalidData: something is no list or no object that must be one.
     """
+    if attributes is None:
+        attributes = {}
+    if not isinstance(attributes, Mapping):
+        raise InvalidData(f"expected its attributes in an object, got {attributes!r:.80}")
     bullets = raw.get("small_description")
     options, pictures = _clean_options(raw.get("customization_options"))
     images = raw.get("images")
-    wanted = tuple((attributes or {}).get("instruction_attributes") or ())
-    known = (attributes or {}).get("attributes")
+    wanted = _texts(attributes.get("instruction_attributes"), "'instruction_attributes'")
+    known = attributes.get("attributes")
+    instruction = attributes.get("instruction")
     return Product(
         asin=raw["asin"],
         title=_text(raw.get("name")),
@@ -166,15 +180,15 @@ def clean_product(
         product_category=_text(raw.get("product_category")),
         query=_text(raw.get("query")).lower().strip(),
         # an empty list is kept: the original replaces only what is not there at all
-        attributes=NO_ATTRIBUTES if known is None else tuple(known),
+        attributes=NO_ATTRIBUTES if known is None else _texts(known, "'attributes'"),
         options=options,
         pricing=parse_pricing(raw.get("pricing")),
         image=_text(images[0]) if isinstance(images, list) and images else "",
         option_images=pictures,
-        instruction=(attributes or {}).get("instruction") if wanted else None,
+        instruction=_text(instruction) if wanted and instruction is not None else None,
         instruction_attributes=wanted,
-        human_instructions=tuple(map(_human_instruction, people or ())),
-        title_nouns=None if nouns is None else tuple(nouns),
+        human_instructions=tuple(map(_human_instruction, _list(people, "instructions by people"))),
+        title_nouns=None if nouns is None else _texts(nouns, "nouns"),
     )
 
 
@@ -202,24 +216,36 @@ def _clean_options(raw: Any) -> tuple[dict[str, tuple[str, ...]], dict[str, str]
         if contents is None:
             continue
         values = []
-        for content in contents:
+        for content in _list(contents, f"the values of option {name!r}"):
             value = content.get("value") if isinstance(content, dict) else None
             if not isinstance(value, str):
                 continue
             value = value.strip().replace("/", " | ").lower()
             values.append(value)
             if content.get("image"):
-                pictures[value] = content["image"]
+                pictures[value] = _text(content["image"])
         options[name.lower()] = tuple(values)
     return options, pictures
 
 
-def _human_instruction(raw: Mapping[str, Any]) -> HumanInstruction:
+def _human_instruction(raw: Any) -> HumanInstruction:
+    if not isinstance(raw, Mapping):
+        raise InvalidData(f"expected an instruction by a person as an object, got {raw!r:.80}")
     return HumanInstruction(
         _text(raw.get("instruction")),
-        tuple(raw.get("instruction_attributes") or ()),
-        tuple(raw.get("instruction_options") or ()),
+        _texts(raw.get("instruction_attributes"), "'instruction_attributes'"),
+        _texts(raw.get("instruction_options"), "'instruction_options'"),
     )
+
+
+def _list(value: Any, what: str) -> Sequence[Any]:
+    if value is None or isinstance(value, list | tuple):
+        return value or ()
+    raise InvalidData(f"expected {what} as a list, got {value!r:.80}")
+
+
+def _texts(value: Any, what: str) -> tuple[str, ...]:
+    return tuple(_text(text) for text in _list(value, what) if text is not None)
 
 
 def _text(value: Any) -> str:

@@ -61,6 +61,8 @@ def test_memory_is_that_of_a_few_items(path: Path) -> None:
         ('{"a": 1}', "expected '[' at character 0"),
         ("[1] x", "expected the end of the file at character 4, found 'x'"),
         ("[nothing]", "expected a JSON value at character 1"),
+        ("[1, " + "[" * 100_000, "expected a JSON value at character 4, found '[["),
+        ("[" + "1" * 5000 + "]", "expected a JSON value at character 1, found '11"),
     ],
 )
 def test_a_broken_file_is_an_error_that_says_where(path: Path, text: str, found: str) -> None:

@@ -91,6 +91,7 @@ def test_spacy_gives_the_table(titles: dict[str, Product]) -> None:
     table = spacy_table(product.title for product in products)
     assert table == [product.title_nouns for product in products]
     assert TitleNouns()(products[0].title) == products[0].title_nouns
+    assert "shoes" in TitleNouns()("Red Shoes \ud83d") and "shoes" in spacy_table(["Red Shoes \ud83d"])[0]
 
 
 def test_without_spacy_the_approximation_serves(monkeypatch: pytest.MonkeyPatch) -> None:

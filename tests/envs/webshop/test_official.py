@@ -108,6 +108,48 @@ def test_an_entry_that_is_no_product_is_an_error(
         products(write([items[0], {"name": "no asin"}], attributes))
 
 
+def test_an_asin_that_no_click_could_name_is_an_error(
+    raw: tuple[Any, Any, Any], write: Callable[..., Path]
+) -> None:
+    items, attributes, _ = raw
+    for asin in ("B\ud800", "B1\x00", "\xdf" * 10):  # the last has twenty capitals
+        with pytest.raises(InvalidData, match="expected an ASIN of plain characters"):
+            products(write([items[0] | {"asin": asin}], attributes))
+
+
+WANTED = {"attributes": ["soft"], "instruction": "Find me", "instruction_attributes": ["soft"]}
+
+
+@pytest.mark.parametrize(
+    ("item", "attributes", "people", "nouns", "message"),
+    [
+        ({"customization_options": {"Size": "small"}}, WANTED, [], [], "values of option 'Size' as a list"),
+        ({}, "soft", [], [], "attributes in an object, got 'soft'"),
+        ({}, WANTED | {"attributes": 5}, [], [], "'attributes' as a list, got 5"),
+        ({}, WANTED | {"instruction_attributes": "soft"}, [], [], "'instruction_attributes' as a list"),
+        ({}, WANTED, {"instruction": "x"}, [], "instructions by people as a list"),
+        ({}, WANTED, ["x"], [], "instruction by a person as an object, got 'x'"),
+        ({}, WANTED, [{"instruction_options": {"size": "s"}}], [], "'instruction_options' as a list"),
+        ({}, WANTED, [], "shoes", "nouns as a list, got 'shoes'"),
+    ],
+)
+def test_a_part_of_another_form_is_an_error_that_names_the_product(
+    item: Any, attributes: Any, people: Any, nouns: Any, message: str, write: Callable[..., Path]
+) -> None:
+    folder = write(
+        [{"asin": "B1", "name": "A"} | item], {"B1": attributes}, {"B1": people}, title_nouns={"B1": nouns}
+    )
+    with pytest.raises(InvalidData, match=rf"data: product B1: expected .*{message}"):
+        products(folder)
+
+
+def test_texts_in_lists_that_are_none_are_left_out_or_written_out() -> None:
+    raw = {"asin": "B1", "customization_options": {"c": [{"value": "Red", "image": 3}]}}
+    product = clean_product(raw, WANTED | {"attributes": [None, 5], "instruction": 7})
+    assert product.attributes == ("5",) and product.option_images == {"red": "3"}
+    assert product.instruction == "7"
+
+
 def test_a_truncated_items_file_is_an_error(folder: Path) -> None:
     path = folder / "items_shuffle.json"
     path.write_bytes(path.read_bytes()[:-40])
