@@ -13,6 +13,7 @@ from envrl.envs.webshop.goals import GoalArrays, GoalKind, GoalTable, draw_goals
 from envrl.envs.webshop.nouns import TitleNouns
 from envrl.envs.webshop.product import Product
 from envrl.envs.webshop.search import SearchIndex, build_index, documents, is_special, special_rows
+from envrl.envs.webshop.splits import TaskIds, split_ids
 
 #: goals of catalogues above this size are stored: drawing and shuffling millions of them takes seconds
 _GOALS_IN_MEMORY = 20_000
@@ -42,6 +43,7 @@ class Catalog:
         self.products, self.columns, self.index = products, columns, index
         self._folder, self._source = folder, source
         self._tables: dict[tuple[GoalKind, int], GoalTable] = {}
+        self._splits: dict[tuple[str, GoalKind, int], TaskIds] = {}
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -87,6 +89,19 @@ class Catalog:
                 table = GoalTable(kind, self.products, self._arrays(kind, seed))
                 self._tables[kind, seed] = table
             return table
+
+    def task_ids(self, split: str, kind: GoalKind, seed: int) -> TaskIds:
+        """The tasks of a split; the same sequence for everyone who asks.
+
+        Raises:
+            DataNotFound: the split is empty.
+        """
+        goals = self.goals(kind, seed)
+        with self._lock:
+            ids = self._splits.get((split, kind, seed))
+            if ids is None:
+                ids = self._splits[split, kind, seed] = split_ids(split, kind, goals.arrays, self.columns)
+            return ids
 
     def _arrays(self, kind: GoalKind, seed: int) -> GoalArrays:
         if self._folder is None or len(self.columns) <= _GOALS_IN_MEMORY:

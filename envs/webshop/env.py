@@ -14,7 +14,7 @@ from envrl.envs.webshop.opening import load_shop
 from envrl.envs.webshop.pages import State, advance, classify, clickables, state_key
 from envrl.envs.webshop.reward import Purchase, score
 from envrl.envs.webshop.search import RESULTS
-from envrl.envs.webshop.splits import SPLITS, goal_index, split_ids
+from envrl.envs.webshop.splits import SPLITS, goal_index
 from envrl.envs.webshop.webpage import html
 
 OBSERVATION_MODES = ("text", "text_rich", "html", "url")
@@ -80,7 +80,7 @@ class WebShopEnv(TextEnv):
         self._explain = feedback == "explain"
         self._shop = load_shop(str(catalog), num_products, seed, show_attrs)
         self._goals = self._shop.catalog.goals(self._kind, seed)
-        self._ids = split_ids(split, goals, self._goals.arrays, self._shop.catalog.columns)
+        self._ids = self._shop.catalog.task_ids(split, self._kind, seed)
         self._goal: Goal | None = None
         self._state = State()
         self._notice = ""  # why the latest action did nothing

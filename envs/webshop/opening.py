@@ -5,16 +5,18 @@ beside its files, or in the user's cache folder where they may not be written. F
 memory, so that environments, threads and processes share one copy.
 """
 
+import contextlib
 import json
 import logging
 import os
 import stat
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 from envrl.envs.errors import DataNotFound, InvalidData
 from envrl.envs.webshop.catalog import Catalog, catalog_of
@@ -42,6 +44,7 @@ class _OpenShops:
         self._lock = threading.Lock()
         self._making: dict[str, threading.Lock] = {}
         self._open: OrderedDict[str, Shop] = OrderedDict()
+        self._used: WeakValueDictionary[str, Shop] = WeakValueDictionary()
 
     def get(self, key: str, make: Callable[[], Shop]) -> Shop:
         """The shop under ``key``, made where it is not open."""
@@ -49,11 +52,11 @@ class _OpenShops:
             making = self._making.setdefault(key, threading.Lock())
         with making:
             with self._lock:
-                shop = self._open.get(key)
+                shop = self._used.get(key)
             if shop is None:
                 shop = make()
             with self._lock:
-                self._open[key] = shop
+                self._open[key] = self._used[key] = shop
                 self._open.move_to_end(key)
                 while len(self._open) > _KEPT:
                     self._open.popitem(last=False)
@@ -76,7 +79,7 @@ def load_catalog(source: str = "synthetic", num_products: int | None = None, see
     Raises:
         DataNotFound: there are no such files.
         InvalidData: a file is broken or holds no product.
-        ValueError: ``num_products`` is not positive.
+        ValueError: ``num_products`` is not positive, or one of the numbers is not whole.
     """
     return load_shop(source, num_products, seed).catalog
 
@@ -91,6 +94,9 @@ def load_shop(
 
     Args and errors as for `load_catalog`; ``show_attributes`` as for `envrl.envs.webshop.shop.Shop`.
     """
+    for name, value in (("seed", seed), ("num_products", num_products)):
+        if not isinstance(value, int) and (value is not None or name == "seed"):
+            raise ValueError(f"{name} must be a whole number, got {value!r}")
     if num_products is not None and num_products < 1:
         raise ValueError(f"num_products must be positive or None, got {num_products}")
     if source == "synthetic":
@@ -121,31 +127,65 @@ def _official(files: OfficialFiles, num_products: int | None, fingerprint: str) 
     beside = files.items.parent / ".envrl"
     where = str(files.items.resolve().parent)
     parent = beside if _may_write(files.items.parent) else _user_cache() / _digest(where)
-    if files.nouns is None and has_spacy():
-        files = replace(files, nouns=_parsed_titles(files, parent / f"{name}-title_nouns.json", num_products))
-    return _stored(parent / name, fingerprint, lambda: read_products(files, num_products))
+
+    def products() -> Iterable[Product]:
+        read = files
+        if files.nouns is None and has_spacy():
+            table = _parsed_titles(files, parent / f"{name}-title_nouns.json", num_products)
+            read = replace(files, nouns=table)
+        return read_products(read, num_products)
+
+    return _stored(parent / name, fingerprint, products)
 
 
 def _stored(folder: Path, source: str, products: Callable[[], Iterable[Product]]) -> Catalog:
     """The catalogue in ``folder``, built anew where it is absent, damaged, old or of other files."""
+    catalog = _opened(folder, source)
+    if catalog is not None:
+        return catalog
+    with _locked(folder.parent):
+        catalog = _opened(folder, source)  # another process may have built it by now
+        if catalog is not None:
+            return catalog
+        try:
+            build_store(products(), folder, source)
+        except OSError as error:
+            _LOG.warning("cannot store the catalogue in %s (%s): keeping it in memory", folder, error)
+            return catalog_of(list(products()))
+        return Catalog(*open_store(folder, source), folder, source)
+
+
+def _opened(folder: Path, source: str) -> Catalog | None:
+    """The catalogue that is stored in ``folder``, None where it has to be built."""
     try:
         return Catalog(*open_store(folder, source), folder, source)
     except FileNotFoundError:
         pass
     except (InvalidData, DataNotFound) as error:
-        _LOG.info("building the catalogue in %s anew: %s", folder, error)
-    try:
-        build_store(products(), folder, source)
-    except OSError as error:
-        _LOG.warning("cannot store the catalogue in %s (%s): keeping it in memory", folder, error)
-        return catalog_of(list(products()))
-    return Catalog(*open_store(folder, source), folder, source)
+        _LOG.info("the catalogue in %s has to be built anew: %s", folder, error)
+    return None
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Let one process at a time build in ``folder``; where folders cannot be locked each builds for itself."""
+    with contextlib.ExitStack() as stack:
+        try:
+            import fcntl
+
+            folder.mkdir(parents=True, exist_ok=True)
+            handle = os.open(folder, os.O_RDONLY)
+            stack.callback(os.close, handle)
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            # closing is not enough: a process that was forked meanwhile has the handle too
+            stack.callback(fcntl.flock, handle, fcntl.LOCK_UN)
+        except (ImportError, OSError) as error:
+            _LOG.info("building in %s without a lock: %s", folder, error)
+        yield
 
 
 def _parsed_titles(files: OfficialFiles, path: Path, num_products: int | None) -> Path | None:
-    """A table of title nouns made with spaCy, once; None for many products, whose titles wait until needed."""
-    if path.is_file():
-        return path
+    """A table of title nouns made with spaCy; None for many products, whose titles wait until needed."""
     titles: dict[str, str] = {}
     for product in read_products(files, num_products):
         titles[product.asin] = product.title

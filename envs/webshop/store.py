@@ -14,6 +14,7 @@ import tempfile
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, BinaryIO, overload
 
@@ -21,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envrl.envs.errors import DataNotFound, InvalidData
-from envrl.envs.webshop.array_file import ArrayFile, read_arrays
+from envrl.envs.webshop.array_file import VERIFIED_BYTES, ArrayFile, read_arrays
 from envrl.envs.webshop.columns import ARRAYS, Columns, ColumnsBuilder, columns_of_arrays
 from envrl.envs.webshop.index import INDEX_FILE, SearchIndex
 from envrl.envs.webshop.index import KIND as INDEX_KIND
@@ -30,7 +31,7 @@ from envrl.envs.webshop.product import HumanInstruction, Product
 from envrl.envs.webshop.search import document
 
 #: raise when records or columns change their form, or cleaning its rules
-KIND = "webshop-products/1"
+KIND = "webshop-products/2"
 _RECORDS, _COLUMNS = "records", "columns"
 #: products that stay decoded; one takes some 8 KB
 _KEPT_PRODUCTS = 4096
@@ -42,16 +43,22 @@ class StoredProducts(Sequence[Product]):
     Args:
         path: the file of records.
         ends: int64, where each record ends.
+        checksum: of the file, in hexadecimal; compared where the file is below 64 MiB.
+
+    Raises:
+        InvalidData: the file is damaged.
     """
 
-    def __init__(self, path: Path, ends: NDArray[np.int64]) -> None:
+    def __init__(self, path: Path, ends: NDArray[np.int64], checksum: str) -> None:
         size = int(ends[-1]) if len(ends) else 0
         with path.open("rb") as file:
             found = os.fstat(file.fileno()).st_size
             if found != size:
                 raise InvalidData(f"{path}: expected {size} bytes, found {found}: delete its folder")
             self._records = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
-        self._ends = ends
+        if size < VERIFIED_BYTES and blake2b(self._records, digest_size=16).hexdigest() != checksum:
+            raise InvalidData(f"{path}: the content does not fit its checksum: delete its folder")
+        self._path, self._ends = path, ends
         self._product = lru_cache(_KEPT_PRODUCTS)(self._decode)
 
     def __len__(self) -> int:
@@ -73,7 +80,12 @@ class StoredProducts(Sequence[Product]):
 
     def _decode(self, row: int) -> Product:
         start = int(self._ends[row - 1]) if row else 0
-        return decode(self._records[start : int(self._ends[row])])
+        try:
+            return decode(self._records[start : int(self._ends[row])])
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
+            raise InvalidData(
+                f"{self._path}: record {row} is damaged ({error}): delete its folder, it is made anew"
+            ) from error
 
 
 def encode(product: Product) -> bytes:
@@ -142,9 +154,9 @@ def build_store(products: Iterable[Product], folder: Path, source: str) -> None:
         work = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-"))
         stack.callback(shutil.rmtree, work, ignore_errors=True)
         work.chmod(0o755)
-        builder, ends = ColumnsBuilder(), array("q")
+        builder, ends, checksum = ColumnsBuilder(), array("q"), blake2b(digest_size=16)
         with (work / _RECORDS).open("wb") as records, ArrayFile(work / INDEX_FILE, INDEX_KIND) as file:
-            index = build_index(_writing(products, records, builder, ends), file.allocate)
+            index = build_index(_writing(products, records, builder, ends, checksum), file.allocate)
             file.finish(index.facts(source))
         columns = builder.finish()
         with ArrayFile(work / _COLUMNS, KIND) as file:
@@ -152,16 +164,23 @@ def build_store(products: Iterable[Product], folder: Path, source: str) -> None:
                 values = getattr(columns, name)
                 file.allocate(name, len(values), values.dtype)[...] = values
             file.allocate("ends", len(ends), np.dtype(np.int64))[...] = ends
-            file.finish({"source": source, "words": dict(columns.words)})
+            facts = {"source": source, "words": dict(columns.words), "records": checksum.hexdigest()}
+            file.finish(facts)
         _put_in_place(work, folder, source)
 
 
 def _writing(
-    products: Iterable[Product], records: BinaryIO, builder: ColumnsBuilder, ends: "array[int]"
+    products: Iterable[Product],
+    records: BinaryIO,
+    builder: ColumnsBuilder,
+    ends: "array[int]",
+    checksum: blake2b,
 ) -> Iterator[tuple[str, str]]:
     """Hand the products' documents on to the index while everything else is written down."""
     for product in products:
-        records.write(encode(product))
+        record = encode(product)
+        records.write(record)
+        checksum.update(record)
         ends.append(records.tell())
         builder.add(product)
         yield product.asin, document(product)
@@ -191,5 +210,5 @@ def open_store(folder: Path, source: str) -> tuple[StoredProducts, Columns, Sear
     arrays, facts = read_arrays(folder / _COLUMNS, KIND)
     if facts["source"] != source:
         raise InvalidData(f"{folder}: expected a catalogue of the present files, found one of other files")
-    products = StoredProducts(folder / _RECORDS, arrays["ends"])
+    products = StoredProducts(folder / _RECORDS, arrays["ends"], facts["records"])
     return products, columns_of_arrays(arrays, facts["words"]), SearchIndex.load(folder, source)

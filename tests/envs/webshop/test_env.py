@@ -200,6 +200,9 @@ def test_render_gives_html_in_any_mode(folder: Path) -> None:
         ({"goals": "animal"}, "synthetic"),
         ({"feedback": "verbose"}, "explain"),
         ({"num_products": -1}, "positive"),
+        ({"num_products": "20"}, "num_products must be a whole number, got '20'"),
+        ({"num_products": 10.5}, "num_products must be a whole number"),
+        ({"seed": None}, "seed must be a whole number, got None"),
         ({"render_mode": "human"}, "ansi"),
     ],
 )
@@ -291,7 +294,10 @@ def test_recorded_searches(official: Path, golden: Callable[[str], Any]) -> None
 
 # ---- any action --------------------------------------------------------------------------------------------------
 
-_FORMS = ("{}", "search[{}]", "click[{}]", "click[{}", "search[{}] {}", "Click[{}]", "[{}]", "{}\nsearch[x]")
+_FORMS = (
+    *("{}", "search[{}]", "click[{}]", "click[{}", "search[{}] {}", "Click[{}]", "[{}]", "{}\nsearch[x]"),
+    *("search[<r> {}]", "search[<a> {}]"),
+)
 _SAID = ["buy now", "< prev", "next >", "description", "b000000001", "8", "red", "<a> x", "<c>", "<r>"]
 _ANY_TEXT = st.one_of(
     st.text(max_size=30),
