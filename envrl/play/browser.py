@@ -5,10 +5,12 @@ another host are refused too (DNS rebinding).
 """
 
 import secrets
+import sys
 import threading
 from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from envrl.play.session import Session
@@ -37,8 +39,7 @@ class BrowserGame:
         self._notice = ""
         self._lock = threading.Lock()  # a browser asks over several connections at once
         self._path = f"/{secrets.token_urlsafe(12)}/"
-        self._server = ThreadingHTTPServer(("127.0.0.1", port), _handler_for(self))
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", port), _handler_for(self))
 
     @property
     def url(self) -> str:
@@ -111,12 +112,25 @@ class BrowserGame:
             self.session.turns.clear()  # so that no game is handed over twice
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Keep still where a browser hangs up in the middle, as on a second click."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
 def _handler_for(game: BrowserGame) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
-            address = urlsplit(self.path)
+            try:
+                address = urlsplit(self.path)
+            except ValueError:  # such as http://[
+                self._answer(HTTPStatus.NOT_FOUND, "There is no game here.\n")
+                return
             if not game.allows(self.headers.get("Host"), address.path):
                 self._answer(HTTPStatus.NOT_FOUND, "There is no game here.\n")
                 return

@@ -174,9 +174,10 @@ class WebShopEnv(TextEnv):
         """The present page as an HTML document, with a message above it.
 
         Args:
-            notice: the message; by default why the latest action did nothing, with ``feedback="explain"``.
+            notice: the message; why the latest action did nothing follows it, with ``feedback="explain"``.
         """
-        return html(self._shop, self._state, self._shopping_for.instruction, notice or self._notice)
+        told = " ".join(text for text in (notice, self._notice) if text)
+        return html(self._shop, self._state, self._shopping_for.instruction, told)
 
     # ---- hooks of the contract -------------------------------------------------------------------------
 

@@ -4,6 +4,8 @@ import contextlib
 import http.client
 import os
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -99,8 +101,9 @@ def test_undo_hint_restart_and_notices_that_are_shown_once() -> None:
 
 def test_why_an_action_did_nothing_is_told_where_the_environment_explains() -> None:
     with served(**WEBSHOP, feedback="explain") as (game, _):
-        game.session.act("click[nothing]")
-        assert "only a search bar" in get(game)[2]
+        page = act(game, "click[nothing]")
+        assert "does nothing here (inadmissible). There is no" in page and "only a search bar" in page
+        assert "only a search bar" not in act(game, "search[gift]")
 
 
 def test_only_the_player_gets_in() -> None:
@@ -116,6 +119,24 @@ def test_only_the_player_gets_in() -> None:
             assert get(game, "?action=search[a]", path=path.partition("?")[0], host=host)[0] == 404
         assert game.session.turns == []
         assert get(game, host=f"localhost:{port}")[0] == 200
+
+
+def test_a_browser_that_hangs_up_and_an_address_that_is_none_are_no_news(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    with served(**WEBSHOP) as (game, _):
+        address = urlsplit(game.url)
+        request = f"GET {address.path} HTTP/1.1\r\nHost: {address.netloc}\r\n\r\n"
+        for _ in range(20):
+            with socket.create_connection(("127.0.0.1", address.port)) as line:
+                # closed at once, with a reset
+                line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                line.sendall(request.encode())
+        with socket.create_connection(("127.0.0.1", address.port), timeout=30) as line:
+            line.sendall(b"GET http://[ HTTP/1.1\r\n\r\n")
+            assert line.recv(100).startswith(b"HTTP/1.1 404 ")
+        assert get(game)[0] == 200
+    assert "Traceback" not in capfd.readouterr().err
 
 
 def test_an_environment_without_pages_of_its_own_is_shown_as_text() -> None:
