@@ -130,7 +130,8 @@ class WebShopEnv(TextEnv):
     def render(self) -> str | None:
         """The page as HTML when ``render_mode="html"``, whatever the observation mode; else as `TextEnv`."""
         if self.render_mode == "html" and self._goal is not None:
-            return self.webpage()
+            # the observation has what a snapshot does not know: why the latest action did nothing
+            return self._observation if self._mode == "html" and not self._text_cut else self.webpage()
         return super().render()
 
     # ---- beyond the contract ---------------------------------------------------------------------------

@@ -40,11 +40,11 @@ for (const option of document.querySelectorAll("input[type=radio]"))
     location.search = "?action=" + encodeURIComponent(option.dataset.action);
   });
 """.strip()
-#: a search box sends the words alone
+#: a search box sends the words alone; an action cannot hold an opening bracket, and search ignores it
 _SEARCH_SCRIPT = """
 document.getElementById("search").addEventListener("submit", (event) => {
   event.preventDefault();
-  const words = document.getElementById("search_input").value;
+  const words = document.getElementById("search_input").value.replaceAll("[", " ");
   location.search = "?action=" + encodeURIComponent("search[" + words + "]");
 });
 """.strip()

@@ -236,6 +236,21 @@ def test_a_person_shops_in_a_browser_and_the_game_is_recorded(driver: Any, tmp_p
     assert {(row.policy, row.split, row.env_id) for row in rows} == {("human", "test", "EnvRL/WebShop-v0")}
 
 
+def test_any_words_can_be_searched_for_in_a_browser(driver: Any) -> None:
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.support.expected_conditions import staleness_of
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    with served(**WEBSHOP) as (game, _):
+        driver.get(game.url)
+        box = driver.find_element(By.ID, "search_input")
+        box.send_keys('100% "gift" + [set] & ?#\n')
+        WebDriverWait(driver, 30).until(staleness_of(box))
+        assert "Total results: " in driver.page_source
+        (turn,) = game.session.turns
+        assert turn.action == 'search[100% "gift" +  set] & ?#]' and turn.next_info["action_status"] == "ok"
+
+
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")
 def test_ctrl_c_ends_it_and_keeps_the_game(tmp_path: Path) -> None:
     folder = tmp_path / "games"

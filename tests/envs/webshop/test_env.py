@@ -190,6 +190,13 @@ def test_render_gives_html_in_any_mode(folder: Path) -> None:
     assert page is not None and page.startswith("<!DOCTYPE html>") and "Page 1 (Total results: 3)" in page
     page_mode = WebShopEnv(catalog=str(folder), split="test", observation_mode="html", render_mode="ansi")
     assert page_mode.reset(seed=1)[0] == page_mode.render()
+    both = WebShopEnv(
+        catalog=str(folder), split="test", observation_mode="html", render_mode="html", feedback="explain"
+    )
+    both.reset(seed=1)
+    refused, state = both.step("click[nothing]")[0], both.get_state()
+    both.step("search[shoes]")
+    assert both.set_state(state)[0] == refused == both.render()
 
 
 @pytest.mark.parametrize(
