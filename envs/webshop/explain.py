@@ -6,7 +6,7 @@ They tell no more than a person in front of the page knows.
 from rapidfuzz import process
 
 from envrl.envs.webshop.pages import Move, State, clickables
-from envrl.envs.webshop.shop import BUY, SUB_PAGES, Shop
+from envrl.envs.webshop.shop import BUY, SUB_PAGES, Shop, as_clicks
 
 _FORMS = "write search[words] or click[label]"
 #: labels above this similarity (0 to 100) are suggested
@@ -34,7 +34,7 @@ def why_not(shop: Shop, state: State, text: str, move: Move | None) -> str:
         return f"To find {shown!r}, open a product first: click its ASIN."
     if state.page == "sub" and label in shop.item(state.asin).labels:
         return f"{shown!r} is on the page of the product: click[< prev] leads there."
-    there = clickables(shop, state)
+    there = [label for label in clickables(shop, state) if as_clicks((label,))]
     near = process.extractOne(label, there, score_cutoff=_NEAR) if len(label) <= 200 else None
     hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(map(repr, there[:3]))} and so on."
     return f"There is no {shown!r} to click on this page; {hint}"

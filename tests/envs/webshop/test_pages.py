@@ -341,3 +341,7 @@ def test_reasons_elsewhere(shop: Shop) -> None:
     assert "open a product first" in reason(results, "click[buy now]")
     assert "click[< prev] leads there" in reason(sub, "click[red]")
     assert len(reason(results, f"click[{'x' * 9000}]")) < 250
+    # "search" and "a[b]" are there and cannot be clicked
+    odd = go(shop, "click[b000000003]", state=results)
+    assert "did you mean 'search'" not in reason(odd, "click[searhc]")
+    assert "a[b]" not in reason(odd, "click[ab]")
