@@ -11,7 +11,7 @@ from envrl.agents.policies.scripted import SCRIPTED, Policy
 from envrl.agents.statistics import wilson_interval
 from envrl.commands.progress import progress_bar
 from envrl.envs.core import TextEnv
-from envrl.envs.errors import WrongUse
+from envrl.envs.errors import NoExpert, WrongUse
 from envrl.envs.lookup import full_env_id, make_env
 from envrl.wrappers.record import RecordTransitions
 
@@ -44,10 +44,10 @@ class RecordConfig:
 
 
 def record(config: RecordConfig) -> None:
-    """Play the episodes and print a summary.
+    """Play the episodes and print a summary; tasks for which the expert knows no plan are left out.
 
     Raises:
-        NoExpert: the environment has no expert of the kind asked for.
+        NoExpert: the environment has no expert of the kind asked for, for any of the tasks.
     """
     if config.episodes < 1 or not 0 <= config.epsilon <= 1:
         raise WrongUse("--episodes must be at least 1 and --epsilon between 0 and 1")
@@ -57,16 +57,23 @@ def record(config: RecordConfig) -> None:
         kwargs["split"] = config.split
     made = make_env(env_id, kwargs)
     env = RecordTransitions(made, config.output, policy=config.policy, split=kwargs.get("split"))
-    outcomes = []
+    outcomes: list[Outcome] = []
+    refusals: list[NoExpert] = []
     try:
         with progress_bar(f"recording {env_id} ({config.policy})", "episodes") as bar:
             for number in range(config.episodes):
-                outcomes.append(_play(env, policy, config, number))
+                try:
+                    outcomes.append(_play(env, policy, config, number))
+                except NoExpert as error:
+                    refusals.append(error)
                 bar.advance(config.episodes)
                 bar.note(f"{sum(bool(o.success) for o in outcomes)} solved")
     finally:
         env.close()
-    print(_summary(outcomes, config.output))
+    if not outcomes:
+        raise refusals[0]
+    left_out = f" ({len(refusals)} tasks without a plan of the expert left out)" if refusals else ""
+    print(_summary(outcomes, config.output) + left_out)
 
 
 def _policy(config: RecordConfig) -> Policy:

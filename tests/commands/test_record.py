@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,9 @@ import pytest
 from envrl.agents.policies.scripted import RandomPolicy
 from envrl.cli import main
 from envrl.envs.lookup import make_env
+from envrl.envs.webshop.env import WebShopEnv
+from envrl.envs.webshop.generator import generate_products
+from envrl.envs.webshop.official_writer import write_official
 from envrl.wrappers import Transition, iter_episodes
 
 
@@ -87,6 +91,22 @@ def test_an_environment_without_the_expert_asked_for_is_refused(
         assert main(["record", "--env", env, "--output", str(tmp_path), "--policy", policy]) == 2
         error = capsys.readouterr().err.splitlines()[-1]
         assert error.startswith("envrl: ") and ("no imitable expert" in error or "TextEnv" in error)
+
+
+def test_tasks_that_no_expert_can_win_are_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wanted = [product for product in generate_products(60, seed=1) if product.instruction][:3]
+    # bought, the value is cut to its colour; wanted, it is not
+    wanted[1] = replace(wanted[1], options={"color": ("2005black",)})
+    write_official(tmp_path / "shop", wanted)
+    shop = ["--env", "webshop", "--policy", "expert", "--split", "test", "--order", "listed"]
+    shop += ["--env-kwargs", f"catalog={tmp_path / 'shop'}", "--episodes"]
+    tasks = len(WebShopEnv(catalog=str(tmp_path / "shop"), split="test").task_ids())
+    assert main(["record", *shop, str(tasks), "--output", str(tmp_path / "out")]) == 0
+    episodes = list(iter_episodes(tmp_path / "out"))
+    assert len(episodes) == tasks - 1 and all(rows[-1].is_success for rows in episodes)
+    assert "(1 tasks without a plan of the expert left out)" in capsys.readouterr().out
 
 
 def test_any_text_environment_can_be_recorded_at_random(
