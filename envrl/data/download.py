@@ -63,6 +63,8 @@ def fetch(
 ) -> Path:
     """Have ``file`` whole in ``folder``; gives its path. What is already there and right is not fetched.
 
+    Another file of that name stays until the right one has arrived.
+
     Args:
         file: what to fetch.
         folder: where it goes; made when absent.
@@ -77,11 +79,12 @@ def fetch(
     """
     folder.mkdir(parents=True, exist_ok=True)
     target, part = folder / file.name, folder / f"{file.name}.part"
-    if target.is_file():
-        _check(file, target)
+    fault = _fault(file, target) if target.is_file() else None
+    if target.is_file() and fault is None:
         return target
     url = file.at(mirror)
-    by_hand = f"get {url} elsewhere, put it into {folder} as {file.name} and run the same command again"
+    by_hand = f"the one that is there is another file ({fault}); " if fault else ""
+    by_hand += f"get {url} elsewhere, put it into {folder} as {file.name} and run the same command again"
     for attempt in range(1, attempts + 1):
         try:
             _continue(url, part, file, progress)
@@ -98,7 +101,9 @@ def fetch(
                 cause = getattr(error, "reason", None) or error
                 raise DataNotFound(f"cannot download {file.name}: {cause}; {by_hand}") from error
         time.sleep(pause * 2 ** (attempt - 1))
-    _check(file, part)
+    fault = _fault(file, part)
+    if fault is not None:
+        _reject(part, fault)
     part.replace(target)
     _etag_path(part).unlink(missing_ok=True)
     return target
@@ -170,19 +175,21 @@ def _starts_at(response: http.client.HTTPResponse, have: int) -> bool:
     return (response.headers.get("Content-Range") or "").startswith(f"bytes {have}-")
 
 
-def _check(file: RemoteFile, path: Path) -> None:
-    """Size and SHA-256, where known; a wrong file is removed, since resuming it could never end well."""
+def _fault(file: RemoteFile, path: Path) -> str | None:
+    """What is wrong with the size or the SHA-256, where they are known; None where nothing is."""
     size = path.stat().st_size
     if file.size is not None and size != file.size:
-        _reject(path, f"expected {file.size} bytes, found {size}")
+        return f"expected {file.size} bytes, found {size}"
     if file.sha256 is not None:
         with path.open("rb") as stream:
             digest = hashlib.file_digest(stream, "sha256").hexdigest()
         if digest != file.sha256:
-            _reject(path, f"expected SHA-256 {file.sha256}, found {digest}")
+            return f"expected SHA-256 {file.sha256}, found {digest}"
+    return None
 
 
 def _reject(path: Path, reason: str) -> None:
+    """Remove a wrong download, since resuming it could never end well."""
     path.unlink()
     _etag_path(path).unlink(missing_ok=True)
     name = path.name.removesuffix(".part")

@@ -144,6 +144,16 @@ def test_a_part_that_is_too_long_is_begun_anew(server: Server, tmp_path: Path) -
     assert fetch(known(server), tmp_path).read_bytes() == BODY
 
 
+def test_another_file_of_that_name_stays_until_the_right_one_is_there(server: Server, tmp_path: Path) -> None:
+    path = tmp_path / "data.bin"
+    path.write_bytes(b"put here by hand")
+    gone = RemoteFile("http://127.0.0.1:9/data.bin", size=len(BODY))  # the discard port: refused
+    with pytest.raises(DataNotFound, match=r"is another file \(expected 300000 bytes, found 16\); get http"):
+        fetch(gone, tmp_path)
+    assert path.read_bytes() == b"put here by hand"
+    assert fetch(known(server), tmp_path).read_bytes() == BODY
+
+
 def test_wrong_content_is_removed_and_named(server: Server, tmp_path: Path) -> None:
     server.body = BODY[:-1] + b"?"
     with pytest.raises(InvalidData, match=rf"data\.bin: expected SHA-256 {SHA256}, found"):
