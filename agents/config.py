@@ -143,8 +143,10 @@ class TrainConfig:
     """Factor on rewards."""
     invalid_penalty: float = 0.1
     """Subtracted from the reward of a step whose action was malformed or inadmissible."""
+    epochs: int = 1
+    """Passes over the episodes of an update (GRPO's μ)."""
     minibatches: int = 4
-    """Optimiser steps of an update."""
+    """Optimiser steps of a pass."""
     batch_tokens: int = 8000
     """Tokens of a forward and backward pass."""
     lr: float = 3e-4
@@ -236,6 +238,7 @@ class TrainConfig:
         for name in (
             "groups",
             "group_size",
+            "epochs",
             "minibatches",
             "batch_tokens",
             "sft_batch_tokens",

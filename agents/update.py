@@ -7,7 +7,7 @@ for the update's other steps: between steps of one update weights and data hardl
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from torch import Tensor
@@ -29,7 +29,7 @@ def policy_update(
     lr_factor: float,
     rng: np.random.Generator,
 ) -> dict[str, float]:
-    """One update: ``config.minibatches`` optimiser steps over the samples.
+    """One update: ``config.epochs`` passes over the samples of ``config.minibatches`` optimiser steps each.
 
     Args:
         learner: who learns.
@@ -46,10 +46,9 @@ def policy_update(
     """
     config = learner.config
     inline = config.aux_mode == "inline" and config.aux_targets == "true" and config.state_prediction > 0
-    order = rng.permutation(len(samples))
     seen: dict[str, list[float]] = defaultdict(list)
     allowed: float | None = None if config.aux_cap else aux_factor
-    for part in (order[i :: config.minibatches] for i in range(config.minibatches)):
+    for part in _minibatches(len(samples), config, rng):
         chosen = [samples[i] for i in part]
         informative = [s for s in chosen if s.informative]
         if not informative and (config.aux_cap or not aux_factor):
@@ -74,6 +73,14 @@ def policy_update(
         for key, value in metrics.items():
             seen[key].append(value)
     return {key: sum(values) / len(values) for key, values in seen.items()}
+
+
+def _minibatches(count: int, config: TrainConfig, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    """Places of the samples of each optimiser step; every pass has an order of its own."""
+    for _ in range(config.epochs):
+        order = rng.permutation(count)
+        for i in range(config.minibatches):
+            yield order[i :: config.minibatches]
 
 
 def _policy_step(

@@ -84,7 +84,7 @@ def plan_batches(
         minibatch_rows=minibatch_rows,
         rows_per_pass=rows_per_pass,
         passes=-(-minibatch_rows // (rows_per_pass * layout.processes)),
-        optimizer_steps=config.updates * config.minibatches,
+        optimizer_steps=config.updates * config.epochs * config.minibatches,
         env_steps=config.updates * episodes * steps,
         work=Work(
             tokens=tokens,

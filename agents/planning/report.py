@@ -74,7 +74,8 @@ def _batch_lines(plan: Plan, config: TrainConfig) -> list[str]:
         f"training rows to {batches.longest_row:,} where all limits are reached",
         f"minibatch: {batches.minibatch_rows:,} {rows} at most, about {batches.rows_per_pass} a pass of "
         f"{config.batch_tokens:,} tokens, {batches.passes:,} passes a process",
-        f"optimiser steps: {config.minibatches} an update, {batches.optimizer_steps:,} in {config.updates} updates",
+        f"optimiser steps: {config.epochs * config.minibatches} an update, {batches.optimizer_steps:,} in "
+        f"{config.updates} updates",
     ]
 
 

@@ -70,6 +70,24 @@ def test_weight_zero_is_reinforcement_alone_bit_by_bit(make_lm, played):
     assert not equal(alone, update(make_lm, played, CONFIG)[0])
 
 
+def test_epochs_pass_over_the_same_episodes_again(make_lm, played):
+    """Two passes of one step are two updates of one step whose advantages and old log-probabilities stay."""
+    config = replace(CONFIG, minibatches=1, aux_episodes=0, aux_rows=0)
+    off = {"state_prediction": 0.0, "inverse_dynamics": 0.0}
+    twice, figures = update(make_lm, played, replace(config, epochs=2, **off))
+    lm = make_lm()
+    learner = learner_of(lm, replace(config, **off))
+    samples = make_samples(episodes_of(lm, played), config, lm, learner.heads)
+    rng = np.random.default_rng(0)
+    passes = [
+        policy_update(learner, samples, (), aux_factor=1.0, recorded_share=0.0, lr_factor=1.0, rng=rng)
+        for _ in range(2)
+    ]
+    assert equal(twice, lm.model.parameters())
+    assert passes[1]["loss/policy"] != passes[0]["loss/policy"]
+    assert figures["loss/policy"] == pytest.approx(sum(p["loss/policy"] for p in passes) / 2)
+
+
 def test_inline_is_the_same_update_as_a_pass_of_its_own(make_lm, played):
     config = replace(CONFIG, minibatches=1, aux_cap=0.0, aux_episodes=0, max_grad_norm=1e9)
     apart, figures = update(make_lm, played, config)

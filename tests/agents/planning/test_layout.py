@@ -18,8 +18,8 @@ def test_alone():
 
 
 def test_a_process_that_accelerate_launched_says_how(tmp_path: Path):
-    """The real launcher, two processes; each prints the layout that it finds."""
-    code = "from envrl.agents.planning.layout import launched_layout as l; print(l(), flush=True)"
+    """The real launcher, two processes; each writes the layout that it finds, in one piece."""
+    code = "import os; from envrl.agents.planning.layout import launched_layout as l; os.write(1, f'{l()}\\n'.encode())"
     (tmp_path / "show.py").write_text(code)
     words = ["--multi_gpu", "--num_processes", "2", "--mixed_precision", "bf16", "--main_process_port", "0"]
     result = subprocess.run(
