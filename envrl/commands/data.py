@@ -57,11 +57,16 @@ def download(config: DownloadConfig) -> None:
     folder, there = source.folder(), source.present()
     if there and not config.force:
         print(f"{source.name}: {there} {source.unit} already in {folder} (--force fetches them again)")
-    for file in source.files:
-        if not (config.optional if file.optional else config.force or not there):
-            continue
+    wanted = [f for f in source.files if (config.optional if f.optional else config.force or not there)]
+    for number, file in enumerate(wanted):
         with progress_bar(file.name, "bytes") as bar:
-            path = fetch(file, folder, mirror=config.mirror, progress=bar.to)
+            try:
+                path = fetch(file, folder, mirror=config.mirror, progress=bar.to)
+            except DataNotFound as error:
+                others = [f.name for f in wanted[number + 1 :] if not (folder / f.name).is_file()]
+                raise DataNotFound(
+                    f"{error}; after it {' and '.join(others)}" if others else str(error)
+                ) from error
         if not is_archive(path):
             continue
         with progress_bar(f"unpacking {file.name}", "files") as bar:

@@ -7,6 +7,8 @@ with ``engine="textworld"``) and turns what happens into the contract of `envrl.
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
+from gymnasium.error import ResetNeeded
+
 from envrl.envs.alfworld.describe import describe
 from envrl.envs.alfworld.experts import imitable_action, remaining_plan
 from envrl.envs.alfworld.game import Game
@@ -147,7 +149,8 @@ class ALFWorldEnv(TextEnv):
 
     @property
     def _playing(self) -> Play:
-        assert self._play is not None, "TextEnv calls the hooks only after a reset"
+        if self._play is None:
+            raise ResetNeeded("there is no episode yet; call env.reset() first")
         return self._play
 
     def _begin(self, game: Game) -> Play:

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from gymnasium.error import ResetNeeded
+
 from envrl.envs.core import ActionStatus, StepResult, TextEnv
 from envrl.envs.envfactory.episode import Episode, Snapshot
 from envrl.envs.envfactory.library import TaskLibrary
@@ -159,7 +161,8 @@ class EnvFactoryEnv(TextEnv):
 
     @property
     def _running(self) -> Episode:
-        assert self._episode is not None, "TextEnv calls the hooks only after a reset"
+        if self._episode is None:
+            raise ResetNeeded("there is no episode yet; call env.reset() first")
         return self._episode
 
     def _begin(self, task: Task) -> Episode:

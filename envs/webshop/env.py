@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, cast
 
+from gymnasium.error import ResetNeeded
+
 from envrl.envs.core import ActionStatus, StepResult, TextEnv
 from envrl.envs.errors import InvalidTask
 from envrl.envs.webshop import rendering
@@ -165,7 +167,10 @@ class WebShopEnv(TextEnv):
         Raises:
             InvalidTask: there is no such goal.
             KeyError: there is no such product.
+            TypeError: the options are one text.
         """
+        if isinstance(options, str):
+            raise TypeError(f"expected options as a mapping or a list of values, got the text {options!r}")
         if not 0 <= goal_index < len(self._goals):
             raise InvalidTask(f"expected a goal from 0 to {len(self._goals) - 1}, got {goal_index}")
         values = options.values() if isinstance(options, Mapping) else options
@@ -235,7 +240,8 @@ class WebShopEnv(TextEnv):
 
     @property
     def _shopping_for(self) -> Goal:
-        assert self._goal is not None, "TextEnv calls the hooks only after a reset"
+        if self._goal is None:
+            raise ResetNeeded("there is no episode yet; call env.reset() first")
         return self._goal
 
     @property

@@ -24,7 +24,7 @@ from envrl.envs.webshop.nouns import has_spacy, spacy_table
 from envrl.envs.webshop.official import OfficialFiles, find_files, read_products
 from envrl.envs.webshop.product import Product
 from envrl.envs.webshop.shop import Shop
-from envrl.envs.webshop.store import KIND, build_store, open_store
+from envrl.envs.webshop.store import KIND, build_store, open_store, remove_unfinished
 
 _LOG = logging.getLogger(__name__)
 #: products of the synthetic catalogue where the caller does not say
@@ -126,7 +126,8 @@ def _official(files: OfficialFiles, num_products: int | None, fingerprint: str) 
     name = files.items.stem if num_products is None else f"{files.items.stem}-{num_products}"
     beside = files.items.parent / ".envrl"
     where = str(files.items.resolve().parent)
-    parent = beside if _may_write(files.items.parent) else _user_cache() / _digest(where)
+    mine = _may_write(beside if beside.is_dir() else beside.parent)
+    parent = beside if mine else _user_cache() / _digest(where)
 
     def products() -> Iterable[Product]:
         read = files
@@ -143,10 +144,12 @@ def _stored(folder: Path, source: str, products: Callable[[], Iterable[Product]]
     catalog = _opened(folder, source)
     if catalog is not None:
         return catalog
-    with _locked(folder.parent):
+    with _locked(folder.parent) as alone:
         catalog = _opened(folder, source)  # another process may have built it by now
         if catalog is not None:
             return catalog
+        if alone:
+            remove_unfinished(folder)
         try:
             build_store(products(), folder, source)
         except OSError as error:
@@ -167,8 +170,13 @@ def _opened(folder: Path, source: str) -> Catalog | None:
 
 
 @contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Let one process at a time build in ``folder``; where folders cannot be locked each builds for itself."""
+def _locked(folder: Path) -> Iterator[bool]:
+    """Let one process at a time build in ``folder``; where folders cannot be locked each builds for itself.
+
+    Yields:
+        Whether no other process builds there.
+    """
+    alone = False
     with contextlib.ExitStack() as stack:
         try:
             import fcntl
@@ -179,9 +187,10 @@ def _locked(folder: Path) -> Iterator[None]:
             fcntl.flock(handle, fcntl.LOCK_EX)
             # closing is not enough: a process that was forked meanwhile has the handle too
             stack.callback(fcntl.flock, handle, fcntl.LOCK_UN)
+            alone = True
         except (ImportError, OSError) as error:
             _LOG.info("building in %s without a lock: %s", folder, error)
-        yield
+        yield alone
 
 
 def _parsed_titles(files: OfficialFiles, path: Path, num_products: int | None) -> Path | None:

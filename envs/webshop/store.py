@@ -169,6 +169,12 @@ def build_store(products: Iterable[Product], folder: Path, source: str) -> None:
         _put_in_place(work, folder, source)
 
 
+def remove_unfinished(folder: Path) -> None:
+    """Remove what builds that were killed have left beside ``folder``; only while no other process builds there."""
+    for left in folder.parent.glob(f".{folder.name}-*"):
+        shutil.rmtree(left, ignore_errors=True)
+
+
 def _writing(
     products: Iterable[Product],
     records: BinaryIO,

@@ -172,6 +172,14 @@ def test_nothing_works_before_reset():
         ToyEnv().get_state()
 
 
+@pytest.mark.parametrize("name", ["ALFWorld", "WebShop", "EnvFactory"])
+def test_nothing_can_be_asked_of_an_episode_before_reset(name):
+    env = gymnasium.make(f"EnvRL/{name}-v0", disable_env_checker=True).unwrapped
+    for ask in (env.describe_state, env.expert_actions, env.get_state, lambda: env.classify_action("look")):
+        with pytest.raises(ResetNeeded, match=r"call env\.reset\(\)"):
+            ask()
+
+
 # ---- over-long text ----------------------------------------------------------------------------------------
 
 

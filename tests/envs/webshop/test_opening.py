@@ -189,6 +189,20 @@ def test_a_folder_without_write_bits_is_left_alone(folder: Path, builds: list[Pa
         folder.chmod(0o755)
 
 
+def test_a_store_that_may_not_be_written_is_left_alone(folder: Path, builds: list[Path]) -> None:
+    (folder / ".envrl").mkdir(mode=0o555)  # of another user, beside files that anyone may write to
+    load_catalog(str(folder))
+    assert builds[0].is_relative_to(os.environ["XDG_CACHE_HOME"])
+
+
+def test_what_a_killed_build_left_is_removed(folder: Path, builds: list[Path]) -> None:
+    left = folder / ".envrl" / ".items_shuffle-x1y2"
+    left.mkdir(parents=True)
+    (left / "records").write_bytes(b"half")
+    load_catalog(str(folder))
+    assert builds and not left.exists()
+
+
 def test_where_nothing_can_be_written_it_stays_in_memory(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
