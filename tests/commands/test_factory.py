@@ -32,6 +32,15 @@ def solve_all(folder: str, split: str) -> int:
     return len(ids)
 
 
+def test_a_server_that_does_not_start_is_told_in_a_line(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("gone.json").write_text('{"command": "no-such-program"}')
+    for words in (["build"], ["explore"]):
+        assert main(["factory", *words, "gone.json", "--output", "tasks"]) == 1
+        assert "cannot run no-such-program" in capsys.readouterr().err
+
+
 def test_a_class_of_ones_own(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("mine.py").write_text(Path(FILE).read_text())
     assert (

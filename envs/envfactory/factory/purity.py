@@ -6,8 +6,10 @@ for processes of their own (`envrl.envs.envfactory.factory.worker`).
 """
 
 import datetime
+import os
 import random
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from types import FrameType
 from typing import Any, NamedTuple, TypeVar
@@ -23,8 +25,10 @@ _CLOCK = frozenset(
 _OUTSIDE = (
     "socket.connect", "socket.bind", "socket.sendto", "socket.getaddrinfo", "socket.gethostbyname",
     "socket.gethostbyaddr", "urllib.Request", "http.client.connect", "subprocess.Popen", "os.system", "os.exec",
-    "os.posix_spawn", "os.fork", "os.remove", "os.rename", "os.mkdir",
+    "os.posix_spawn", "os.fork", "os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.truncate", "os.link",
+    "os.symlink", "os.chmod", "os.utime",
 )  # fmt: skip
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 #: modules whose functions are worth naming in place of the one that they call in the end
 _NAMED = ("uuid", "secrets", "random", "tempfile")
 
@@ -53,11 +57,13 @@ class Watch:
         """The value of ``work()``, watched; whatever it does wrong is put down to ``tool``."""
         drawn = _numpy_position()
         self._current = (tool, arguments)
+        threading.setprofile(self._profile)  # those that the call starts
         sys.setprofile(self._profile)
         try:
             return work()
         finally:
             sys.setprofile(None)
+            threading.setprofile(None)
             self._current = None
             if _numpy_position() != drawn:
                 self.found.append(Impurity(tool, arguments, "draws from numpy's global generator"))
@@ -69,8 +75,10 @@ class Watch:
     def _audit(self, event: str, args: tuple[Any, ...]) -> None:
         if self._current is None:
             return
-        writes = event == "open" and isinstance(args[1], str) and bool(set(args[1]) & set("wax+"))
-        if writes or event in _OUTSIDE:
+        # `os.open` has no mode, only flags.
+        writes = event == "open" and bool(set(args[1] or "") & set("wax+") or args[2] & _WRITING)
+        database = event == "sqlite3.connect" and args[0] != ":memory:"
+        if writes or database or event in _OUTSIDE:
             self._note(f"opens {args[0]!r} for writing" if writes else f"reaches outside: {event}")
             raise NotAllowed(f"{event} is not allowed during verification")
 
@@ -80,6 +88,26 @@ class Watch:
         what = _reads_clock_or_chance(arg)
         if what and "logging" not in frame.f_code.co_filename:
             self._note(f"{what[0]} {_caller(frame) or what[1]}")
+
+
+def clock_at_import(load: Callable[[], _T], file_of: Callable[[_T], str]) -> tuple[_T, list[Impurity]]:
+    """(what ``load`` gives, where the file of it reads the clock while it is imported).
+
+    Other modules may: what they find out stays with them, as far as two processes agree.
+    """
+    seen: list[tuple[str, str]] = []
+
+    def profile(frame: FrameType, event: str, arg: Any) -> None:
+        if event == "c_call" and (what := _reads_clock_or_chance(arg)) and "clock" in what[0]:
+            seen.append((frame.f_code.co_filename, " ".join(what)))
+
+    sys.setprofile(profile)
+    try:
+        loaded = load()
+    finally:
+        sys.setprofile(None)
+    file = file_of(loaded)
+    return loaded, [Impurity("import", {"file": file}, what) for name, what in seen if name == file]
 
 
 def _reads_clock_or_chance(function: Any) -> tuple[str, str] | None:

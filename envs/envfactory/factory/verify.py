@@ -8,7 +8,7 @@
 | determinism | two processes with different hash seeds disagree |
 | error_contract | a call that failed changed the state, or a reading one did; anything but ToolError is raised |
 | coverage | a tool never went well, or nothing was ever refused |
-| purity | clock, unseeded chance, network, processes, files |
+| purity | clock, unseeded chance, network, processes, files and databases written; in `sample_state` too |
 | mutation | a broken variant of the toolkit that no generated task notices |
 """
 
@@ -25,6 +25,7 @@ from envrl.envs.envfactory.factory.explore import Exploration
 from envrl.envs.envfactory.factory.mutation import weakest_mutant
 from envrl.envs.envfactory.factory.trials import Fault, common, first_difference
 from envrl.envs.envfactory.factory.worker import WorkerFailed, explore_apart, replay_apart
+from envrl.envs.envfactory.session import SessionFault
 from envrl.envs.envfactory.sources import Source, ToolkitSource, open_source
 from envrl.envs.errors import DataNotFound, EnvRLError
 
@@ -114,7 +115,7 @@ def verify(
         gate = _schema(source)
     except DataNotFound:
         raise
-    except EnvRLError as error:
+    except (EnvRLError, SessionFault) as error:
         report = Report(spec.rpartition(":")[2], spec, 0, seed)
         gate = Gate(False, None, spec, str(error))
     report.gates["schema"] = gate
@@ -152,7 +153,10 @@ def verify(
     if not all(gate.passed for gate in gates.values()):
         return _stopped(report, "an earlier gate failed"), found
     tell("mutation")
-    weak = weakest_mutant(source, found, seed)
+    try:
+        weak = weakest_mutant(source, found, seed)
+    except SessionFault as error:
+        return _stopped(report, f"the toolkit cannot be run: {error}"), None
     gates["mutation"] = Gate(True) if weak is None else Gate(False, weak.tool, weak.arguments, weak.reason)
     return report, found
 

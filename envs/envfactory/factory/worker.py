@@ -3,6 +3,7 @@
 The process explores a source under watch, or plays an exploration again, with a hash seed of its own.
 """
 
+import inspect
 import os
 import pickle
 import subprocess
@@ -12,9 +13,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from envrl.envs.envfactory.factory import trials
 from envrl.envs.envfactory.factory.explore import Exploration, explore, sample_states
-from envrl.envs.envfactory.factory.purity import Impurity, Watch
+from envrl.envs.envfactory.factory.purity import Impurity, Watch, clock_at_import
 from envrl.envs.envfactory.factory.trials import Fault, Outcome
 from envrl.envs.envfactory.session import Result, ToolkitSession
 from envrl.envs.envfactory.sources import Source, ToolkitSource, open_source
@@ -81,18 +84,25 @@ class _WatchedSource(ToolkitSource):
         super().__init__(source.spec, source.kind, trusted=False)
         self._watch = watch
 
+    def sample(self, rng: np.random.Generator) -> dict[str, Any]:
+        return self._watch.call("sample_state", {}, lambda: super(_WatchedSource, self).sample(rng))
+
     def open(self) -> _WatchedSession:
         session = _WatchedSession(self.kind, trusted=False)
         session.watch = self._watch
         return session
 
 
-def _explore(source: Source, options: dict[str, Any]) -> Explored:
+def _explore(source: Source, at_import: list[Impurity], options: dict[str, Any]) -> Explored:
     watch = Watch() if isinstance(source, ToolkitSource) else None
     if watch is not None and isinstance(source, ToolkitSource):
         source = _WatchedSource(source, watch)
     found = explore(source, **options)
-    return Explored(found, watch.found if watch else [])
+    return Explored(found, at_import + watch.found if watch else [])
+
+
+def _file_of(source: Source) -> str:
+    return inspect.getfile(source.kind) if isinstance(source, ToolkitSource) else ""
 
 
 def _replay(source: Source, order: tuple[str, bool]) -> Replayed:
@@ -149,10 +159,10 @@ def main(asked: str, answer: str) -> None:
     what, spec, folder, order = pickle.loads(Path(asked).read_bytes())
     result: Any
     try:
-        source = open_source(spec, folder)
+        source, impure = clock_at_import(lambda: open_source(spec, folder), _file_of)
         if isinstance(source, ToolkitSource):  # a builtin one is trusted elsewhere because it is checked here
             source = ToolkitSource(spec, source.kind, trusted=False)
-        result = _explore(source, order) if what == "explore" else _replay(source, order)
+        result = _explore(source, impure, order) if what == "explore" else _replay(source, order)
     except EnvRLError as error:
         result = error
     partial = Path(f"{answer}.part")

@@ -1,6 +1,9 @@
 """Toolkits with one bug each, and the gate that must find it. `SOUND` has none."""
 
+import os
 import socket
+import sqlite3
+import threading
 import uuid
 from datetime import datetime
 from typing import Any, ClassVar
@@ -161,6 +164,54 @@ class Network(Sound):
         return found
 
 
+class ClockInAThread(Sound):
+    """Lets somebody else read the clock."""
+
+    @tool(effect="read")
+    def list_items(self) -> list[dict[str, Any]]:
+        """List all items."""
+        reader = threading.Thread(target=datetime.now)
+        reader.start()
+        reader.join()
+        return Sound.list_items(self)
+
+
+class SampledToday(Sound):
+    """Begins with the day on which it is sampled, which two runs of one day agree on."""
+
+    @classmethod
+    def sample_state(cls, rng: np.random.Generator) -> StockState:
+        return sampled(rng).model_copy(update={"note": f"{datetime.now():%Y-%m-%d}"})
+
+
+class Journal(Sound):
+    """Writes what is taken into a file, without `open`."""
+
+    @tool(effect="write")
+    def take_items(self, item: str, count: int) -> dict[str, Any]:
+        """Take some of an item."""
+        result = Sound.take_items(self, item, count)
+        try:
+            os.close(os.open(os.devnull, os.O_WRONLY))
+        except OSError:
+            result["journal"] = "closed"
+        return result
+
+
+class Database(Sound):
+    """Writes what is taken into a database."""
+
+    @tool(effect="write")
+    def take_items(self, item: str, count: int) -> dict[str, Any]:
+        """Take some of an item."""
+        result = Sound.take_items(self, item, count)
+        try:
+            sqlite3.connect("").close()
+        except OSError:
+            result["database"] = "closed"
+        return result
+
+
 class ChangedOnError(Sound):
     """Takes before it looks."""
 
@@ -262,6 +313,10 @@ PLANTED: dict[type[Toolkit], tuple[str, str | None]] = {
     RandomIds: ("purity", "take_items"),
     WallClock: ("purity", "tag_item"),
     CoarseClock: ("purity", "list_items"),
+    ClockInAThread: ("purity", "list_items"),
+    SampledToday: ("purity", "sample_state"),
+    Journal: ("purity", "take_items"),
+    Database: ("purity", "take_items"),
     Network: ("purity", "find_item"),
     ChangedOnError: ("error_contract", "take_items"),
     WrongError: ("error_contract", "tag_item"),
