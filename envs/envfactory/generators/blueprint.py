@@ -42,19 +42,22 @@ class Column:
     Attributes:
         name: as an argument is called. kind: of its values.
         optional: may be empty.
-        choices: the only values, where they are few words.
+        choices: the only values, where they are few words or whole numbers.
         refers: singular of the table whose ids stand here.
         unique: no value stands twice.
         description: of the source.
+        low, high: bounds of a number.
     """
 
     name: str
     kind: Kind = "string"
     optional: bool = False
-    choices: tuple[str, ...] = ()
+    choices: tuple[str | int, ...] = ()
     refers: str = ""
     unique: bool = False
     description: str = ""
+    low: int | float | None = None
+    high: int | float | None = None
 
     @property
     def words(self) -> str:
@@ -170,6 +173,23 @@ def singular_of(plural: str) -> str:
     if plural.endswith("s") and not plural.endswith(("ss", "us", "is", "news")):
         return plural[:-1]
     return f"{plural}_item" if plural.endswith("news") else plural
+
+
+def singulars_of(plurals: Iterable[str]) -> dict[str, str]:
+    """The singulars of several names, all different.
+
+    >>> singulars_of(["item", "items"])
+    {'item': 'item', 'items': 'items_item'}
+    """
+    found: dict[str, str] = {}
+    for plural in plurals:
+        singular = singular_of(snake(plural))
+        while singular in found.values():
+            singular = (
+                f"{snake(plural)}_item" if singular == singular_of(snake(plural)) else f"{singular}_item"
+            )
+        found[plural] = singular
+    return found
 
 
 def plural_of(singular: str) -> str:

@@ -35,11 +35,13 @@ def generate(document: Path, folder: Path) -> str:
     if not document.exists():
         raise DataNotFound(f"no such file or folder: {document}")
     plan = blueprint_of(document)
-    target = folder / TOOLKIT
+    name, target = class_name(plan.name), folder / TOOLKIT
+    if target.exists() and f"class {name}(" not in target.read_text(encoding="utf-8"):
+        target = folder / f"{plan.name}_toolkit.py"  # the other one is of another document
     if not target.exists():
         folder.mkdir(parents=True, exist_ok=True)
         target.write_text(write_toolkit(plan), encoding="utf-8", newline="\n")
-    return f"{TOOLKIT}:{class_name(plan.name)}"
+    return f"{target.name}:{name}"
 
 
 def blueprint_of(document: Path) -> Blueprint:

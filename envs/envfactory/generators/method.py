@@ -4,13 +4,24 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from envrl.envs.envfactory.generators.blueprint import Blueprint, Column, Operation, Table
+from envrl.envs.envfactory.toolkit import Toolkit
 
+#: names that the class body needs for something else
+_KEPT = {*dir(Toolkit), "State", "name", "list", "str", "int", "float", "bool", "any", "tool", "next_id"}
 _TYPES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}
 
 
 def class_name(name: str) -> str:
     """The class's name for one in snake case."""
     return "".join(word.capitalize() for word in name.split("_"))
+
+
+def record_name(plan: Blueprint, table: Table) -> str:
+    """The name of the class of a table's rows: none that the file has for something else."""
+    own = class_name(plan.name)
+    taken = {"Annotated", "Any", "ClassVar", "Literal", "ToolError", "Toolkit", own, f"{own}State"}
+    name = class_name(table.singular)
+    return f"{name}Row" if name in taken else name
 
 
 def with_article(words: str) -> str:
@@ -21,6 +32,10 @@ def with_article(words: str) -> str:
 def hint_of(column: Column) -> str:
     """The type hint of a column."""
     hint = f"Literal[{', '.join(map(repr, column.choices))}]" if column.choices else _TYPES[column.kind]
+    bounds = {"ge": column.low, "le": column.high}
+    given = ", ".join(f"{key}={bound!r}" for key, bound in bounds.items() if bound is not None)
+    if given and not column.choices:
+        hint = f"Annotated[{hint}, pydantic.Field({given})]"
     return f"{hint} | None" if column.optional else hint
 
 
@@ -45,9 +60,12 @@ def tool_lines(plan: Blueprint, operation: Operation) -> list[str]:
     arguments = [f"{key}: str"] if by_id else []
     arguments += [f"{c.name}: {hint_of(c)}{' = None' if c.optional else ''}" for c in columns]
     many = operation.deed in ("list", "find")
-    result = f"list[{class_name(key)}View]" if many else f"{class_name(key)}View"
+    record = record_name(plan, table)
+    result = f"list[{record}View]" if many else f"{record}View"
     effect = "read" if many or operation.deed == "get" else "write"
     phrase, line = _words(table, operation, columns)
+    method = f"{operation.tool}_tool" if operation.tool in _KEPT else operation.tool
+    named = f"name={operation.tool!r}, " if method != operation.tool else ""
     notes = (
         [f"{key}: id of the {words}, such as {next(iter(table.rows), table.prefix + '1')}"] if by_id else []
     )
@@ -59,8 +77,8 @@ def tool_lines(plan: Blueprint, operation: Operation) -> list[str]:
     else:
         about[0] += '"""'
     return [
-        f"    @tool(effect={effect!r}, phrases=({phrase!r},))",
-        f"    def {operation.tool}(self{''.join(f', {argument}' for argument in arguments)}) -> {result}:",
+        f"    @tool(effect={effect!r}, {named}phrases=({phrase!r},))",
+        f"    def {method}(self{''.join(f', {argument}' for argument in arguments)}) -> {result}:",
         *about,
         *(f"        {line}" for line in _body(plan, table, operation, columns)),
     ]
@@ -102,7 +120,7 @@ def _words(table: Table, operation: Operation, columns: Sequence[Column]) -> tup
 
 
 def _body(plan: Blueprint, table: Table, operation: Operation, columns: Sequence[Column]) -> list[str]:
-    key, rows, record = table.singular, f"self.state.{table.plural}", class_name(table.singular)
+    key, rows, record = table.singular, f"self.state.{table.plural}", record_name(plan, table)
     if operation.deed == "get":
         return [f"return self._{key}_view({key})"]
     checks = [line for column in columns for line in _checks(table, column, operation.deed)]

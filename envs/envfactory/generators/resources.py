@@ -19,7 +19,7 @@ from envrl.envs.envfactory.generators.blueprint import (
     Operation,
     Table,
     prefixes,
-    singular_of,
+    singulars_of,
     snake,
 )
 from envrl.envs.envfactory.generators.openapi import Endpoint, answer_of, endpoints_of, resolved
@@ -52,7 +52,7 @@ def api_blueprint(document: Mapping[str, Any], name: str) -> Blueprint:
                     {key: part for key, part in fields.items() if key not in known.get("properties", {})}
                 )
                 known.setdefault("required", list(schema.get("required", ())))
-    singulars = {plural: singular_of(plural) for plural in schemas}
+    singulars = singulars_of(schemas)
     short = prefixes(singulars.values())
     tables = {
         plural: _table(plural, singulars, short, schema, endpoints, left_out)
@@ -105,17 +105,12 @@ def _table(
     # Items that are reached through another item belong to it.
     for parent, _ in dict.fromkeys(e.parents[-1] for e in endpoints if e.resource == plural and e.parents):
         if parent in singulars and all(column.refers != singulars[parent] for column in columns):
-            columns.insert(0, Column(singulars[parent], refers=singulars[parent]))
+            columns.insert(0, Column(snake(singulars[parent]), refers=singulars[parent]))
     words = ("name", "title", "label", "email", "username", "code")
     label = next(
         (c.name for word in words for c in columns if word in c.name.split("_") and c.kind == "string"), ""
     )
-    marked = tuple(
-        Column(
-            c.name, c.kind, c.optional, c.choices, c.refers, c.name == label and not c.choices, c.description
-        )
-        for c in columns
-    )
+    marked = tuple(replace(column, unique=column.name == label and not column.choices) for column in columns)
     return Table(plural, singular, short[singular], marked, {}, label)
 
 
@@ -135,11 +130,20 @@ def _column(
         stem, kind = word, "string"  # a record within a record: its id stands for it
     if kind not in _KINDS and "enum" not in part:
         return None
+    if kind is None and part.get("enum") and all(type(value) is int for value in part["enum"]):
+        kind = "integer"
     optional = bool(part.get("nullable")) or not required
     if stem in singulars.values() and (stem != word or (kind == "string" and "properties" in part)):
-        return Column(stem, "string", optional, refers=stem, description=text)
-    choices = tuple(value for value in part.get("enum", ()) if isinstance(value, str))
-    return Column(word, _KINDS.get(kind or "string", "string"), optional, choices, description=text)  # type: ignore[arg-type]
+        return Column(snake(stem), "string", optional, refers=stem, description=text)
+    kept = str if kind in (None, "string") else int if kind == "integer" else ()
+    choices = tuple(value for value in part.get("enum", ()) if isinstance(value, kept))
+    low, high = (_bound(part.get(key)) for key in ("minimum", "maximum"))
+    column = Column(word, _KINDS.get(kind or "string", "string"), optional, choices, description=text)  # type: ignore[arg-type]
+    return replace(column, low=low, high=high) if kind in ("integer", "number") else column
+
+
+def _bound(value: Any) -> int | float | None:
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def _operation(endpoint: Endpoint, tables: Mapping[str, Table]) -> Operation | None:
@@ -176,7 +180,7 @@ def _operation(endpoint: Endpoint, tables: Mapping[str, Table]) -> Operation | N
 def _known(names: Iterable[str], columns: set[str]) -> tuple[str, ...]:
     """The columns that names stand for, whether or not they say that what they hold is an id."""
     words = [snake(name) for name in names]
-    found = [word if word in columns else re.sub(r"_(id|key|number)$", "", word) for word in words]
+    found = [word if word in columns else snake(re.sub(r"_(id|key|number)$", "", word)) for word in words]
     return tuple(name for name in dict.fromkeys(found) if name in columns)
 
 
@@ -185,6 +189,6 @@ def _state_after(action: str, table: Table) -> tuple[str, str] | None:
     stem = action.rstrip("e")[: max(4, len(action) - 2)]
     for column in table.columns:
         for choice in column.choices:
-            if choice.lower().startswith(stem):
+            if isinstance(choice, str) and choice.lower().startswith(stem):
                 return column.name, choice
     return None

@@ -1,13 +1,16 @@
 """Rows for tables of which only the columns are known: plausible, consistent, and the same for the same seed."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from envrl.envs.envfactory.generators.blueprint import Column, Table
 from envrl.envs.envfactory.toolkits.names import CITIES, FIRST, LAST
+
+_T = TypeVar("_T")
 
 _ADJECTIVES = (
     "Amber",
@@ -51,8 +54,9 @@ def make_rows(tables: Sequence[Table], count: int, rng: np.random.Generator) -> 
             rows[key] = {}
             for column in table.columns:
                 value = _value(table, column, ids, rng)
-                while column.unique and value in used[column.name]:
-                    value = f"{_value(table, column, ids, rng)} {len(used[column.name])}"
+                while column.unique and value is not None and value in used[column.name]:
+                    other = _value(table, replace(column, optional=False), ids, rng)
+                    value = f"{other} {len(used[column.name])}"
                 used[column.name].add(value)
                 rows[key][column.name] = value
         filled.append(replace(table, rows=rows))
@@ -69,10 +73,21 @@ def _value(table: Table, column: Column, ids: dict[str, list[str]], rng: np.rand
     if column.kind == "boolean":
         return bool(rng.random() < 0.5)
     if column.kind == "integer":
-        return int(rng.integers(1, 100))
+        low, high = _range(column, 1, 99)
+        return int(rng.integers(math.ceil(low), max(math.floor(high), math.ceil(low)) + 1))
     if column.kind == "number":
-        return round(float(rng.uniform(1, 500)), 2)
+        low, high = _range(column, 1, 500)
+        return min(max(round(float(rng.uniform(low, high)), 2), low), high)
     return _text(table, set(column.name.split("_")), rng)
+
+
+def _range(column: Column, low: float, high: float) -> tuple[float, float]:
+    """The column's bounds; where it has none, what is common, as wide as that."""
+    if column.low is not None:
+        return column.low, column.high if column.high is not None else column.low + high - low
+    if column.high is not None:
+        return min(low, column.high - high + low), column.high
+    return low, high
 
 
 def _text(table: Table, words: set[str], rng: np.random.Generator) -> str:
@@ -98,5 +113,5 @@ def _text(table: Table, words: set[str], rng: np.random.Generator) -> str:
     return f"{_one(_ADJECTIVES, rng)} {_one(_NOUNS, rng)}"
 
 
-def _one(options: Sequence[str], rng: np.random.Generator) -> str:
+def _one(options: Sequence[_T], rng: np.random.Generator) -> _T:
     return options[int(rng.integers(len(options)))]

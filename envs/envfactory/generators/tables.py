@@ -22,6 +22,7 @@ from envrl.envs.envfactory.generators.blueprint import (
     plural_of,
     prefixes,
     singular_of,
+    singulars_of,
     snake,
 )
 from envrl.envs.envfactory.generators.rows import closed
@@ -33,6 +34,10 @@ _MOST_CHOICES = 8
 _MOST_TOOLS = 24
 _LABELS = ("name", "title", "label", "email", "code", "description")
 _LONG = 60
+#: numbers as they are written; with a leading zero or a plus it is a code or a telephone number
+_WHOLE = re.compile(r"-?(0|[1-9][0-9]*)")
+_DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,2})?")
+_TRUTHS = {"true": True, "false": False}
 _WORD = re.compile(r"[a-z][a-z0-9_-]{0,29}|[A-Z][A-Z0-9_]{0,29}")
 
 
@@ -82,7 +87,10 @@ def csv_tables(folder: Path) -> list[RawTable]:
     for file in files:
         with file.open(encoding="utf-8-sig", newline="") as text:
             try:
-                header, *lines = [line for line in csv.reader(text) if line]
+                first = text.readline()
+                text.seek(0)
+                delimiter = max(",;\t", key=first.count)  # spreadsheets of many countries write semicolons
+                header, *lines = [line for line in csv.reader(text, delimiter=delimiter) if line]
             except (ValueError, csv.Error, UnicodeDecodeError) as error:
                 raise InvalidData(
                     f"{file}: expected a header and rows, found {error or 'nothing'}"
@@ -116,9 +124,10 @@ def table_blueprint(raw: Sequence[RawTable], name: str, title: str) -> Blueprint
     linked = [
         table._replace(references=table.references or _guess_references(table, keyed)) for table in keyed
     ]
-    singulars = {table.name: singular_of(snake(table.name)) for table in linked}
+    singulars = singulars_of(table.name for table in linked)
     short = prefixes(singulars.values())
     ids = {table.name: _ids(table, short[singulars[table.name]]) for table in linked}
+    left_out += [line for table in linked for line in _dangling(table, ids)]
     made = [_table(table, singulars, short, ids) for table in linked]
     references = {
         table.plural: {c.name: plural_of_singular(made, c.refers) for c in table.columns if c.refers}
@@ -140,7 +149,14 @@ def table_blueprint(raw: Sequence[RawTable], name: str, title: str) -> Blueprint
         )
         for t in made
     )
-    return Blueprint(name, title, tables, _operations(tables), tuple(left_out))
+    operations = _operations(tables)
+    reached = {operation.table for operation in operations}
+    left_out += [
+        f"table {table.plural}: the {_MOST_TOOLS} tools are those of the tables before it"
+        for table in tables
+        if table.singular not in reached
+    ]
+    return Blueprint(name, title, tables, operations, tuple(left_out))
 
 
 def plural_of_singular(tables: Sequence[Table], singular: str) -> str:
@@ -155,7 +171,11 @@ def _sqlite_table(database: sqlite3.Connection, name: str) -> RawTable:
     quoted = '"' + name.replace('"', '""') + '"'
     described = list(database.execute(f"pragma table_info({quoted})"))
     keys = [column[1] for column in described if column[5]]
-    references = {row[3]: row[2] for row in database.execute(f"pragma foreign_key_list({quoted})")}
+    references = {
+        row[3]: target
+        for row in database.execute(f"pragma foreign_key_list({quoted})")
+        if (target := _refers_to_key(database, row[2], row[4]))
+    }
     rows = list(database.execute(f"select * from {quoted}"))
     columns = tuple(column[1] for column in described)
     usable = [i for i, column in enumerate(columns) if not any(isinstance(row[i], bytes) for row in rows)]
@@ -169,25 +189,29 @@ def _sqlite_table(database: sqlite3.Connection, name: str) -> RawTable:
     )
 
 
+def _refers_to_key(database: sqlite3.Connection, table: str, column: str | None) -> str:
+    """The name of the table (SQLite takes names in any case) if it is its key that is referred to, else ""."""
+    exact = database.execute(
+        "select name from sqlite_master where type = 'table' and lower(name) = lower(?)", (table,)
+    ).fetchone()
+    if exact is None:
+        return ""
+    quoted = '"' + exact[0].replace('"', '""') + '"'
+    keys = [row[1] for row in database.execute(f"pragma table_info({quoted})") if row[5]]
+    fits = len(keys) == 1 and (column is None or column.lower() == keys[0].lower())
+    return str(exact[0]) if fits else ""
+
+
 def _typed(column: Sequence[str]) -> list[Any]:
     """The texts of a column as whole numbers, numbers or truth values where all are; None where empty."""
     filled = [text.strip() for text in column if text.strip()]
 
-    def convert(change: Any) -> list[Any] | None:
-        try:
+    for pattern, change in ((_WHOLE, int), (_DECIMAL, float)):
+        if filled and all(pattern.fullmatch(text) for text in filled):
             return [change(text.strip()) if text.strip() else None for text in column]
-        except (ValueError, KeyError):
-            return None
-
-    # A number with a leading zero is a code.
-    if filled and not any(re.match(r"-?0\d", text) for text in filled):
-        for change in (int, float):
-            found = convert(change)
-            if found is not None and all(value is None or abs(value) < float("inf") for value in found):
-                return found
-    truths = {"true": True, "false": False}
-    found = convert(lambda text: truths[text.lower()]) if filled else None
-    return found if found is not None else [text.strip() or None for text in column]
+    if filled and all(text.lower() in _TRUTHS for text in filled):
+        return [_TRUTHS[text.strip().lower()] if text.strip() else None for text in column]
+    return [text.strip() or None for text in column]
 
 
 # ---- keys and references ---------------------------------------------------------------------------------
@@ -248,8 +272,12 @@ def _table(
         if name == raw.key:
             continue
         target = raw.references.get(name, "")
-        target = target if target in ids else ""
         values = [row[index] for row in raw.rows]
+        known = [ids[target].get(value) for value in values] if target in ids else []
+        if any(known):
+            values = known
+        else:
+            target = ""
         column = _column(name, values, singulars.get(target, ""), name in raw.required)
         taken = {singular, *(other.name for other in columns)}
         while column.name in taken:
@@ -266,8 +294,23 @@ def _table(
             for index, column in places
         }
     label = next((c.name for word in _LABELS for c in columns if word in c.name.split("_") and c.unique), "")
-    plural = plural_of(singular)
+    plural = snake(plural_of(singular))
     return Table(plural, singular, short[singular], tuple(columns), rows, label)
+
+
+def _dangling(raw: RawTable, ids: Mapping[str, Mapping[Any, str]]) -> list[str]:
+    """What of the table's references leads nowhere, in words."""
+    lines = []
+    for column, target in raw.references.items():
+        lost = {
+            value for value in _values(raw, column) if value is not None and value not in ids.get(target, {})
+        }
+        if lost and target in ids:
+            example = min(map(str, lost))
+            lines.append(
+                f"{raw.name}.{column}: {len(lost)} values that no row of {target} has, such as {example}"
+            )
+    return lines
 
 
 def _but_name(column: Column) -> tuple[Any, ...]:
@@ -279,7 +322,7 @@ def _column(name: str, values: Sequence[Any], refers: str, required: bool) -> Co
     optional = len(filled) < len(values) or (not required and not filled)
     words = snake(name)
     if refers:
-        return Column(re.sub(r"_(id|key|no|number)$", "", words), "string", optional, refers=refers)
+        return Column(snake(re.sub(r"_(id|key|no|number)$", "", words)), "string", optional, refers=refers)
     if filled and all(isinstance(value, bool) for value in filled):
         return Column(words, "boolean", optional)
     if filled and all(isinstance(value, int) for value in filled):

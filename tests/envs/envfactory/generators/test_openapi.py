@@ -104,6 +104,62 @@ def test_the_generated_toolkit_passes_every_gate(clinic: Path, tmp_path: Path) -
     assert report.passed, report.to_json()
 
 
+def pages(tmp_path: Path, operation: str = "list_pages") -> Path:
+    """A document with one collection, whose rows are all optional."""
+    fields = {
+        "title": {"type": ["string", "null"]},
+        "words": {"type": "integer", "minimum": 1, "maximum": 10},
+        "weight": {"type": "number", "maximum": -1.5},
+        "rating": {"enum": [1, 2, 3]},
+    }
+    answer = {"content": {"application/json": {"schema": {"type": "array", "items": {"properties": fields}}}}}
+    body = {"content": {"application/json": {"schema": {"properties": fields}}}}
+    methods = {
+        "get": {"operationId": operation, "responses": {"200": answer}},
+        "post": {"operationId": "save", "requestBody": body, "responses": {"201": {}}},
+    }
+    path = tmp_path / "page.openapi.json"
+    path.write_text(json.dumps({"openapi": "3.1.0", "paths": {"/pages": methods}}))
+    return path
+
+
+def test_rows_keep_the_bounds_of_the_schema(tmp_path: Path) -> None:
+    plan = blueprint_of(pages(tmp_path))
+    rows = list(plan.table("page").rows.values())
+    for name, fits in {
+        "words": lambda value: type(value) is int and 1 <= value <= 10,
+        "weight": lambda value: value <= -1.5,
+        "rating": lambda value: value in (1, 2, 3),
+    }.items():
+        values = [row[name] for row in rows if row[name] is not None]
+        assert values and all(map(fits, values))
+    titles = [row["title"] for row in rows]
+    assert titles.count(None) > 1 and not any("None" in title for title in titles if title)
+    source = open_source(generate(pages(tmp_path), tmp_path), tmp_path)
+    check = source.tools["save"].check
+    assert (
+        check({"words": 10, "rating": 3})[0] and not check({"words": 11})[0] and not check({"rating": 4})[0]
+    )
+
+
+@pytest.mark.parametrize("operation", ["list", "load", "tools", "name", "state"])
+def test_operations_may_have_any_name(tmp_path: Path, operation: str) -> None:
+    """Also those that a class of toolkits, or its file, has for something else; so may the document."""
+    source = open_source(generate(pages(tmp_path, operation), tmp_path), tmp_path)
+    session = source.open()
+    session.reset(source.load(json.dumps(source.sample(np.random.default_rng(0))).encode()))
+    listing = next(name for name, spec in source.tools.items() if spec.effect == "read")
+    before = len(session.call(listing, {}).value)
+    assert listing.rstrip("_") == operation and session.call("save", {"title": "Moss"}).ok
+    assert len(session.call(listing, {}).value) == before + 1
+
+
+def test_two_documents_in_one_folder(clinic: Path, tmp_path: Path) -> None:
+    specs = [generate(clinic, tmp_path), generate(pages(tmp_path), tmp_path), generate(clinic, tmp_path)]
+    assert specs == ["toolkit.py:Clinic", "page_toolkit.py:Page", "toolkit.py:Clinic"]
+    assert [open_source(spec, tmp_path).name for spec in specs[:2]] == ["clinic", "page"]
+
+
 @pytest.mark.parametrize(
     ("document", "words"),
     [

@@ -1,8 +1,10 @@
 """Toolkits from databases and CSV folders: what is recognised, and that the result is a toolkit like any other."""
 
 import csv
+import json
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -174,6 +176,88 @@ def test_csv_folder(tmp_path: Path) -> None:
     assert plan.table("boat").rows["B3"] == {"boat_name": "Cleo", "length": 6.0, "member": None}
     source = open_source(generate(folder, tmp_path / "out"), tmp_path / "out")
     assert "find_boats_by_member" in source.tools
+
+
+def database(path: Path, script: str) -> Path:
+    with closing(sqlite3.connect(path)) as made:
+        made.executescript(script)
+    return path
+
+
+def test_references_that_lead_nowhere(tmp_path: Path) -> None:
+    """SQLite checks no reference unless it is told to, and takes names in any case."""
+    file = database(
+        tmp_path / "sales.db",
+        """
+        create table Customers (id integer primary key, email text not null unique);
+        create table orders (id integer primary key, customer_id integer not null references customers);
+        create table cards (id integer primary key, email text not null references Customers (email));
+        insert into Customers values (1, 'a@example.org'), (2, 'b@example.org');
+        insert into orders values (1, 2), (2, 7);
+        insert into cards values (1, 'a@example.org');
+        """,
+    )
+    plan = blueprint_of(file)
+    column = plan.table("order").column("customer")
+    assert (column.refers, column.optional) == ("customer", True)
+    assert [row["customer"] for row in plan.table("order").rows.values()] == ["C2", None]
+    assert plan.left_out == ("orders.customer_id: 1 values that no row of Customers has, such as 7",)
+    # A reference to another column than the key stays what it is, a text.
+    assert plan.table("card").rows["CA1"] == {"email": "a@example.org"}
+
+
+@pytest.mark.parametrize(
+    ("tables", "tool", "arguments", "row"),
+    [
+        # By the toolkit; by what its file imports; by Python; by another table; by the lines of a method.
+        ({"shops": ""}, "get_shop", {"shop": "S2"}, {"label": "b", "shop": "S2"}),
+        ({"toolkits": ""}, "get_toolkit", {"toolkit": "T2"}, {"label": "b", "toolkit": "T2"}),
+        ({"a": ""}, "get_a", {"a": "A2"}, {"label": "b", "a": "A2"}),
+        (
+            {"item": "", "items": "item_id integer default 2 references item"},
+            "find_items_items_by_item",
+            {"item": "I2"},
+            {"label": "b", "item": "I2", "items_item": "IT2"},
+        ),
+        (
+            {"rows": "", "seats": "row_id integer default 2 references rows"},
+            "find_seats_by_row_",
+            {"row_": "R2"},
+            {"label": "b", "row_": "R2", "seat": "S2"},
+        ),
+    ],
+)
+def test_names_that_are_taken(
+    tmp_path: Path, tables: dict[str, str], tool: str, arguments: dict[str, str], row: dict[str, Any]
+) -> None:
+    script = ""
+    for name, more in tables.items():
+        columns = ", ".join(filter(None, ("id integer primary key", "label text", more)))
+        script += (
+            f"create table {name} ({columns}); insert into {name} (id, label) values (1, 'a'), (2, 'b');"
+        )
+    generate(database(tmp_path / "shop.db", script), tmp_path)
+    source = open_source("toolkit.py:Shop", tmp_path)
+    session = source.open()
+    session.reset(source.load(json.dumps(source.sample(np.random.default_rng(0))).encode()))
+    found = session.call(tool, arguments)
+    assert row in (found.value if isinstance(found.value, list) else [found.value]), found
+
+
+def test_tables_without_a_tool_are_named(tmp_path: Path) -> None:
+    names = [f"{letter * 3}rs" for letter in "bcdfghk"]
+    script = "".join(f"create table {name} (label); insert into {name} values ('a');" for name in names)
+    left_out = blueprint_of(database(tmp_path / "many.db", script)).left_out
+    assert left_out == ("table kkkrs: the 24 tools are those of the tables before it",)
+
+
+def test_codes_and_semicolons(tmp_path: Path) -> None:
+    """What `int` and `float` would read, and no table means as a number, stays a text."""
+    lines = ["id;phone;code;size;big", *(f"{n};+4712345{n};1_0{n};{n}.5;{n}e3" for n in range(1, 5))]
+    (tmp_path / "people.csv").write_text("\n".join(lines))
+    table = blueprint_of(tmp_path).tables[0]
+    assert [column.kind for column in table.columns] == ["string", "string", "number", "number"]
+    assert table.rows["P1"] == {"phone": "+47123451", "code": "1_01", "size": 1.5, "big": 1000.0}
 
 
 @pytest.mark.parametrize(
