@@ -96,8 +96,8 @@ def mentions(text: str, value: int | float | str) -> bool:
     """
     if isinstance(value, str):
         return _words(value).search(text) is not None
-    # Amounts are often rounded to cents when they are told; whole numbers are not.
-    near = 0.005 if value != int(value) else 0.0
+    # Amounts are often rounded to cents when they are told; whole numbers are not, nor are small shares.
+    near = min(0.005, abs(value) / 100) if value != int(value) else 0.0
     for found in _NUMBER.findall(text):
         number = float(found.replace(",", "").replace("$", ""))
         if number == value or abs(number - value) <= near:

@@ -14,7 +14,7 @@ from typing import Any, Self
 import pydantic
 import pydantic_core
 
-from envrl.envs.envfactory.delta import Change, Op, Rules, rules
+from envrl.envs.envfactory.delta import Change, Op, Rules, compare, rules
 from envrl.envs.errors import DataNotFound, InvalidData, InvalidTask
 
 FORMAT = 1
@@ -150,7 +150,8 @@ class Task(_Record):
 
     @pydantic.model_validator(mode="after")
     def _can_fail(self) -> Self:
-        if not self.goal and not self.outputs:
+        wanted = compare(self.changes, (), self.rules).wanted
+        if not wanted and not any(output.say or output.see for output in self.outputs):
             raise ValueError("a task that changes nothing must have outputs, or doing nothing would solve it")
         names = [use.name for use in self.toolkits]
         if len(set(names)) < len(names):

@@ -327,6 +327,11 @@ def test_broken_files(tmp_path: Path, file: str, change: Any, message: str) -> N
 def test_tasks_that_could_not_fail_are_refused() -> None:
     with pytest.raises(ValueError, match="doing nothing would solve it"):
         episodes.Task.model_validate({**episodes.LEND, "goal": [], "outputs": []})
+    with pytest.raises(ValueError, match="doing nothing would solve it"):
+        output = {"value": "x", "say": False, "see": False}
+        episodes.Task.model_validate({**episodes.LEND, "goal": [], "outputs": [output]})
+    with pytest.raises(ValueError, match="doing nothing would solve it"):
+        episodes.Task.model_validate({**episodes.LEND, "ignored": ["**"], "outputs": []})
     with pytest.raises(ValueError, match="either `tool` or `say`"):
         episodes.Task.model_validate({**episodes.LEND, "reference": [{}]})
     with pytest.raises(ValueError, match="must differ"):

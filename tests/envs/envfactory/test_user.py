@@ -23,6 +23,7 @@ TASK = Task.model_validate(episodes.TALK)
     ("text", "value", "found"),
     [
         ("It costs $1,250.50.", 1250.5, True), ("It costs 1250.5", 1250.5, True), ("1250.499 or so", 1250.5, True),
+        ("a share of 0.031", 0.035, False), ("nothing: 0", 0.004, False), ("0.035", 0.035, True),
         ("1250.49", 1250.5, False), ("12 and 1250", 1250, True), ("1250.0", 1250, True), ("1251", 1250, False),
         ("A1250", 1250, False), ("1,2,3", 123, False), ("-5 degrees", -5, True), ("room 5a", 5, False), ("5.", 5, True),
         ("the Order  A12\nis late", "order a12 is", True), ("A12", "A1", False), ("A1.", "a1", True),
