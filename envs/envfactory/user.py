@@ -89,7 +89,7 @@ class FunctionUser:
     """A function of your own.
 
     Args:
-        place: ``module:function``. It is called with the `Task` and the list of (speaker, text) so far,
+        place: ``module:function``. It is called with the `Task` and a tuple of (speaker, text) pairs so far,
             speakers ``user`` and ``agent``, and returns what the user says, or None to leave.
     """
 
