@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from envrl import __version__
-from envrl.envs.errors import EnvRLError
+from envrl.envs.errors import EnvironmentFault, EnvRLError
 
 DONE, WRONG_USE, INTERRUPTED = 0, 2, 130
 
@@ -92,7 +92,7 @@ def main(argv: Sequence[str] | None = None, commands: Mapping[str, Command] = CO
     words = list(sys.argv[1:] if argv is None else argv)
     try:
         return _dispatch(words, commands)
-    except EnvRLError as error:
+    except (EnvRLError, EnvironmentFault) as error:
         return _refuse(f"envrl: {_one_line(str(error))}")
     except KeyboardInterrupt:
         print("envrl: interrupted", file=sys.stderr)

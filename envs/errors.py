@@ -27,3 +27,10 @@ class MissingExtra(EnvRLError):
 
 class WrongUse(EnvRLError, ValueError):
     """Something was asked for that does not exist or cannot be."""
+
+
+class EnvironmentFault(Exception):
+    """An environment cannot begin or go on, for no fault of the agent (a process died, a deadline passed).
+
+    No `EnvRLError`: whoever plays many episodes loses this one and goes on.
+    """

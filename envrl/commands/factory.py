@@ -32,10 +32,9 @@ from envrl.envs.envfactory.factory.synthesize import TYPES, Draft
 from envrl.envs.envfactory.factory.synthesize import synthesize as put_in_words
 from envrl.envs.envfactory.factory.verify import verify as verify_source
 from envrl.envs.envfactory.factory.workspace import Workspace
-from envrl.envs.envfactory.session import SessionFault
 from envrl.envs.envfactory.sources import open_source
 from envrl.envs.envfactory.task import Task
-from envrl.envs.errors import EnvRLError, WrongUse
+from envrl.envs.errors import WrongUse
 
 Source = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="SOURCE")]
 Sources = Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="SOURCES")]
@@ -126,10 +125,7 @@ def explore(config: ExploreConfig) -> None:
     spec = adopt(config.source, config.output)
     source = open_source(spec, config.output)
     with progress_bar(f"exploring {source.name}", "episodes") as bar:
-        try:
-            found = explore_source(source, config.seed, progress=bar.to)
-        except SessionFault as fault:  # a server that does not start
-            raise EnvRLError(str(fault)) from fault
+        found = explore_source(source, config.seed, progress=bar.to)
     Workspace(config.output).save_exploration(source.name, found)
     table = Table(title=f"{source.name}: {len(source.tools)} tools")
     for column in ("tool", "effect", "calls", "went well", "refused", "unfit", "changed"):

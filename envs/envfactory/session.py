@@ -13,6 +13,7 @@ from envrl.envs.envfactory.delta import Change, delta
 from envrl.envs.envfactory.schema import ToolSpec
 from envrl.envs.envfactory.state import InvalidState, Original, Snapshot, Store
 from envrl.envs.envfactory.toolkit import ToolError, Toolkit
+from envrl.envs.errors import EnvironmentFault
 
 #: stores of so many initial states are kept for the next reset, of large ones (in characters) fewer
 _KEPT, _LARGE = 8, 200_000
@@ -54,7 +55,7 @@ class Result:
     __hash__ = None  # type: ignore[assignment]
 
 
-class SessionFault(Exception):
+class SessionFault(EnvironmentFault):
     """The session cannot go on (its process died, a deadline passed); no fault of the agent."""
 
 

@@ -41,6 +41,17 @@ def test_a_server_that_does_not_start_is_told_in_a_line(
         assert "cannot run no-such-program" in capsys.readouterr().err
 
 
+def test_a_task_folder_whose_server_does_not_start(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("gone.json").write_text('{"command": "no-such-program"}')
+    use = {"name": "gone", "source": "gone.json", "state": "s"}
+    task = {"id": "t", "toolkits": [use], "turns": [{"text": "Hello."}], "outputs": [{"value": 13}]}
+    Path("tasks.jsonl").write_text(json.dumps(task))
+    Path("states.jsonl").write_text(json.dumps({"id": "s", "data": {"files": {}}}))
+    assert main(["play", "EnvRL/EnvFactory-v0", "--env-kwargs", "tasks=."]) != 0
+    told = capsys.readouterr().err
+    assert "cannot run no-such-program" in told and "Traceback" not in told
+
+
 def test_a_class_of_ones_own(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("mine.py").write_text(Path(FILE).read_text())
     assert (
