@@ -1,9 +1,9 @@
 """A real MCP server for the tests, without any SDK: a ledger, with every kind of bad manners to order.
 
-    python ledger_server.py [--stubborn] [--slow SECONDS]
+    python ledger_server.py [--stubborn] [--slow SECONDS] [--twins]
 
 Its state is in memory; `load_ledger` and `save_ledger` set and return it. ``--stubborn`` ignores SIGTERM and the end of
-its input, and leaves a grandchild in a session of its own.
+its input, and leaves a grandchild in a session of its own; ``--twins`` offers two tools whose names differ in a dot.
 """
 
 import argparse
@@ -144,7 +144,11 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--stubborn", action="store_true")
     parser.add_argument("--slow", type=float, default=0.0)
+    parser.add_argument("--twins", action="store_true")
     options = parser.parse_args()
+    if options.twins:
+        function, described = TOOLS["balance"]
+        TOOLS.update({name: (function, {**described, "name": name}) for name in ("my.balance", "my_balance")})
     if options.stubborn:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"], start_new_session=True)

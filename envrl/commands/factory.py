@@ -79,21 +79,24 @@ def build(config: BuildConfig) -> int:
         raise WrongUse(f"--types: expected some of {', '.join(TYPES)}; got {unknown[0]!r}")
     reword, policy = load_reword(config.reword), load_policy(config.policy)
     work = Workspace(config.output)
+    names = []
     for given in config.sources:
         spec = adopt(given, config.output)
         source = open_source(spec, config.output)
         with progress_bar(f"verifying {source.name}", "steps") as bar:
             try:
-                report, found = admit(spec, config.output, config.seed, _steps(bar))
+                report, found = admit(spec, config.output, config.seed, bar.step)
             except ToolkitRefused as refused:
                 print(f"envrl factory build: {refused}", file=sys.stderr)
                 return _FAILED
         if config.states:
             with progress_bar(f"exploring {source.name}", "episodes") as bar:
                 found = explore_source(source, config.seed, config.states, rounds=3, progress=bar.to)
+        names.append(source.name)
         work.save_exploration(source.name, found)
         work.save_report(source.name, report)
         work.save_graph(source.name, build_graph(source, found, config.embed))
+    work.keep(names)  # the folder may have been used before
     stocks = {name: work.stock(name, config.seed) for name in work.sources()}
     plan = split_states(stocks, config.tasks, config.held_out, config.seed, config.licence)
     plan = replace(plan, types=config.types)
@@ -150,7 +153,7 @@ class VerifyConfig:
 def verify(config: VerifyConfig) -> int:
     """Print one line a gate."""
     with progress_bar(f"verifying {config.source}", "steps") as bar:
-        report, _ = verify_source(config.source, None, config.seed, _steps(bar))
+        report, _ = verify_source(config.source, None, config.seed, bar.step)
     if config.json is not None:
         config.json.write_text(report.to_json(), encoding="utf-8")
     for name, gate in report.gates.items():
@@ -317,14 +320,6 @@ def export(config: ExportConfig) -> None:
     target = config.output or config.folder
     count = export_folder(config.folder, target)
     print(f"{count} tasks in {', '.join(str(target / name) for name in (SFT, ALPACA, RL))}")
-
-
-def _steps(bar: Bar) -> Callable[[str], None]:
-    def tell(name: str) -> None:
-        bar.note(name)
-        bar.advance(None)
-
-    return tell
 
 
 def _count(bar: Bar, total: int) -> Callable[[str, int, int | None], None]:

@@ -22,7 +22,7 @@ class Bar:
     """One stage of work. On a terminal it draws; elsewhere it only counts."""
 
     def __init__(self, drawn: Progress | None, label: str) -> None:
-        self._drawn = drawn
+        self._drawn, self._label = drawn, label
         self._task = drawn.add_task(label, total=None, note="") if drawn else None
         self.done = 0
 
@@ -35,6 +35,13 @@ class Bar:
     def advance(self, total: int | None) -> None:
         """One more of ``total``."""
         self.to(self.done + 1, total)
+
+    def step(self, text: str) -> None:
+        """The next step of the stage begins; a line of its own where nothing is drawn."""
+        self.note(text)
+        if self._drawn is None:
+            print(f"{self._label}: {text} ...", file=sys.stderr, flush=True)
+        self.advance(None)
 
     def note(self, text: str) -> None:
         """A few words beside the bar; shown on a terminal only."""

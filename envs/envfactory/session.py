@@ -144,7 +144,7 @@ class ToolkitSession:
         except ToolError as error:
             self._abandon(reading)
             return Result(f"Error: {error}", None, False)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             # Verification refuses toolkits that raise anything but ToolError; others must not end the episode.
             self._abandon(reading)
             return Result(f"Error: {name} failed: {type(error).__name__}: {error}", None, False)

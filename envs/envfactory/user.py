@@ -110,7 +110,7 @@ class FunctionUser:
             text = self._reply(task, spoken)
         except UserFault:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise UserFault(f"the user failed: {type(error).__name__}: {error}") from error
         if text is None:
             return Answer(at._replace(ended=True, transcript=spoken), None)
@@ -210,6 +210,6 @@ def make_user(spec: str | dict[str, Any]) -> User:
         )
     if spec == "scripted":
         return ScriptedUser()
-    if ":" not in spec:
+    if not isinstance(spec, str) or ":" not in spec:
         raise ValueError(f"user must be 'scripted', 'module:function' or an endpoint's dict, got {spec!r}")
     return FunctionUser(spec)

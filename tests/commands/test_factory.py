@@ -84,6 +84,14 @@ def test_a_class_of_ones_own(here: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "data-tool=" in Path("elsewhere/graph.html").read_text()
 
 
+def test_a_folder_that_is_built_again_holds_the_new_sources_only(here: Path) -> None:
+    Path("mine.py").write_text(Path(FILE).read_text())
+    for source in ("mine.py:Sound", "builtin:tickets"):
+        assert main(["factory", "build", source, "--output", "tasks", "--tasks", "5"]) == 0
+    assert json.loads(Path("tasks/metadata.json").read_text())["sources"] == {"tickets": "builtin:tickets"}
+    assert "sound" not in Path("tasks/graph.html").read_text()
+
+
 def test_stage_by_stage(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["factory", "explore", "builtin:bank", "--output", "w"]) == 0
     assert "transfer_money" in capsys.readouterr().out

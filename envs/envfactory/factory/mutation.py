@@ -18,11 +18,13 @@ from envrl.envs.envfactory.factory.sample import Sampler
 from envrl.envs.envfactory.factory.synthesize import synthesize
 from envrl.envs.envfactory.factory.trials import Fault
 from envrl.envs.envfactory.session import Result, Session
-from envrl.envs.envfactory.sources import Source
+from envrl.envs.envfactory.sources import Source, ToolkitSource
 from envrl.envs.envfactory.task import Task
 
 _MOST_DRAWS = 600
 _ENOUGH = 3  # tasks that call a tool
+#: draws that brought nothing until drawing is given up where each starts a process or more
+_FRUITLESS = 150
 
 
 class Mutant:
@@ -94,8 +96,10 @@ def _tasks(stock: Stock, seed: int) -> list[Task]:
     sampler, refiner = Sampler({name: stock}, seed), Refiner({name: stock})
     tasks: list[Task] = []
     missing = dict.fromkeys(stock.source.tools, _ENOUGH)
+    patience = _MOST_DRAWS if isinstance(stock.source, ToolkitSource) else _FRUITLESS
+    useful = 0
     try:
-        while missing and sampler.tried < _MOST_DRAWS:
+        while missing and sampler.tried < min(_MOST_DRAWS, useful + patience):
             chain = sampler.sample()
             if chain is None:
                 continue
@@ -106,6 +110,7 @@ def _tasks(stock: Stock, seed: int) -> list[Task]:
                 tasks.append(task)
                 for tool in {step.tool for step in task.reference if step.tool in missing}:
                     missing[tool] -= 1
+                    useful = sampler.tried
                     if not missing[tool]:
                         del missing[tool]
     finally:

@@ -8,9 +8,13 @@ for processes of their own (`envrl.envs.envfactory.factory.worker`).
 import datetime
 import os
 import random
+import site
 import sys
+import sysconfig
 import threading
-from collections.abc import Callable, Mapping
+import zoneinfo
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple, TypeVar
 
@@ -28,6 +32,13 @@ _OUTSIDE = (
     "os.posix_spawn", "os.fork", "os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.truncate", "os.link",
     "os.symlink", "os.chmod", "os.utime",
 )  # fmt: skip
+_READING = ("open", "os.listdir", "os.scandir")
+#: reading these says nothing about the machine
+_MODULE_FILES = (".py", ".pyc", ".so", ".pyd")
+_IMPORTING = "<frozen importlib"
+_ENVIRONMENT = type(os.environ).__getitem__.__code__
+#: through which a lookup in it goes
+_ENVIRONMENT_FILES = {code.co_filename for code in (_ENVIRONMENT, os.getenv.__code__, Mapping.get.__code__)}
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 #: modules whose functions are worth naming in place of the one that they call in the end
 _NAMED = ("uuid", "secrets", "random", "tempfile")
@@ -46,10 +57,16 @@ class NotAllowed(OSError):
 
 
 class Watch:
-    """Watches calls one at a time and collects what they did wrong."""
+    """Watches calls one at a time and collects what they did wrong.
 
-    def __init__(self) -> None:
+    Args:
+        own: folder of the toolkit, whose files it may read.
+    """
+
+    def __init__(self, own: Path | None = None) -> None:
         self.found: list[Impurity] = []
+        self._python = _folders(_paths_of_python())
+        self._readable = self._python + _folders([str(own)] if own else [])
         self._current: tuple[str, Mapping[str, Any]] | None = None
         sys.addaudithook(self._audit)
 
@@ -81,13 +98,32 @@ class Watch:
         if writes or database or event in _OUTSIDE:
             self._note(f"opens {args[0]!r} for writing" if writes else f"reaches outside: {event}")
             raise NotAllowed(f"{event} is not allowed during verification")
+        if event in _READING and self._is_outside(args[0]) and not _is_importing(sys._getframe()):
+            self._note(f"reads {os.fspath(args[0] or '.')!r}, which another machine may not have")
+
+    def _is_outside(self, path: Any) -> bool:
+        """Whether a path is neither Python's nor the toolkit's."""
+        if isinstance(path, int):
+            return False
+        real = os.path.realpath(os.fsdecode(path or "."))
+        return not real.startswith(self._readable) and not real.endswith(_MODULE_FILES)
 
     def _profile(self, frame: FrameType, event: str, arg: Any) -> None:
+        if event == "call" and frame.f_code is _ENVIRONMENT and not self._is_of_python(frame):
+            self._note("reads the environment: os.environ")
         if event != "c_call":
             return
         what = _reads_clock_or_chance(arg)
         if what and "logging" not in frame.f_code.co_filename:
             self._note(f"{what[0]} {_caller(frame) or what[1]}")
+
+    def _is_of_python(self, frame: FrameType) -> bool:
+        """Whether the standard library, or an installed package, reads the environment for itself."""
+        asking: FrameType | None = frame
+        while asking is not None and asking.f_code.co_filename in _ENVIRONMENT_FILES:
+            asking = asking.f_back
+        file = asking.f_code.co_filename if asking else ""
+        return file.startswith(("<frozen", *self._python))
 
 
 def clock_at_import(load: Callable[[], _T], file_of: Callable[[_T], str]) -> tuple[_T, list[Impurity]]:
@@ -124,6 +160,27 @@ def _reads_clock_or_chance(function: Any) -> tuple[str, str] | None:
     if owner is _GLOBAL_RANDOM:
         return "draws from the global generator:", f"random.{name}"
     return None
+
+
+def _paths_of_python() -> Iterable[str]:
+    """Where the standard library, installed packages, time zones and the environments here lie."""
+    yield from sysconfig.get_paths().values()
+    yield from site.getsitepackages()
+    yield from zoneinfo.TZPATH
+    yield str(Path(__file__).resolve().parents[2])
+
+
+def _folders(paths: Iterable[str]) -> tuple[str, ...]:
+    """Beginnings of the paths in those folders."""
+    return tuple(dict.fromkeys(os.path.realpath(path) + os.sep for path in paths))
+
+
+def _is_importing(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code.co_filename.startswith(_IMPORTING):
+            return True
+        frame = frame.f_back
+    return False
 
 
 #: what ``random.random()`` and its like draw from

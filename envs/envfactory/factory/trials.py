@@ -120,7 +120,7 @@ def bare_faults(source: ToolkitSource, found: Exploration) -> tuple[list[Fault],
                 failed = False
             except ToolError:
                 pass
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 problem = f"raised {type(error).__name__}: {error}; a tool raises nothing but ToolError"
             changed = _text(toolkit) != before
             if changed and (failed or spec.effect == "read"):

@@ -94,7 +94,7 @@ class _WatchedSource(ToolkitSource):
 
 
 def _explore(source: Source, at_import: list[Impurity], options: dict[str, Any]) -> Explored:
-    watch = Watch() if isinstance(source, ToolkitSource) else None
+    watch = Watch(Path(_file_of(source)).parent) if isinstance(source, ToolkitSource) else None
     if watch is not None and isinstance(source, ToolkitSource):
         source = _WatchedSource(source, watch)
     found = explore(source, **options)

@@ -1,7 +1,7 @@
 """`Workspace`: the files between the stages of the factory, in the folder ``factory`` of a task folder."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -49,6 +49,11 @@ class Workspace:
             "sources.json", json.dumps({**known, name: found.source}, indent=1, sort_keys=True) + "\n"
         )
         self._write(f"{name}.explore.json", found.to_json() + "\n")
+
+    def keep(self, names: Collection[str]) -> None:
+        """Forget all toolkits but these."""
+        kept = {name: spec for name, spec in self.sources().items() if name in names}
+        self._write("sources.json", json.dumps(kept, indent=1, sort_keys=True) + "\n")
 
     def exploration(self, name: str) -> Exploration:
         """What was found out about a toolkit."""

@@ -211,10 +211,16 @@ class McpSource:
             raise InvalidToolkit(
                 f"{self.spec}: expected the server to have a tool {missing[0]!r}, found {', '.join(listed)}"
             )
-        specs, raw = {}, {}
+        specs: dict[str, ToolSpec] = {}
+        raw: dict[str, str] = {}
         for name, tool in listed.items():
             if name not in own and (description.tools is None or name in description.tools):
                 spec = self._spec_of(tool)
+                if spec.name in specs:
+                    raise InvalidToolkit(
+                        f"{self.spec}: the tools {raw[spec.name]!r} and {name!r} would both be called {spec.name!r}; "
+                        "leave one out (tools: the names of those to keep)"
+                    )
                 specs[spec.name], raw[spec.name] = spec, name
         return specs, raw, _only_argument(listed[description.load_tool]) if description.load_tool else ""
 

@@ -1,11 +1,13 @@
 """Toolkits with one bug each, and the gate that must find it. `SOUND` has none."""
 
 import os
+import shutil
 import socket
 import sqlite3
 import threading
 import uuid
 from datetime import datetime
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -212,6 +214,46 @@ class Database(Sound):
         return result
 
 
+class ReadsTheMachine(Sound):
+    """Says which machine it is on."""
+
+    @tool(effect="read")
+    def list_items(self) -> list[dict[str, Any]]:
+        """List all items."""
+        return [{**row, "roots": len(list(Path("/").iterdir()))} for row in Sound.list_items(self)]
+
+
+class ReadsTheEnvironment(Sound):
+    """Says who is at home."""
+
+    @tool(effect="read")
+    def list_items(self) -> list[dict[str, Any]]:
+        """List all items."""
+        return [{**row, "home": os.getenv("HOME")} for row in Sound.list_items(self)]
+
+
+class EndsTheProcess(Sound):
+    """Leaves when an item is not there."""
+
+    @tool(effect="write")
+    def tag_item(self, item: str, tag: str) -> dict[str, Any]:
+        """Put a tag on an item."""
+        if item not in self.state.items:
+            raise SystemExit(3)
+        return Sound.tag_item(self, item, tag)
+
+
+class ReadsItsOwn(Sound):
+    """Reads a file beside it, and calls what looks up the environment for itself; that is sound."""
+
+    @tool(effect="read")
+    def list_items(self) -> list[dict[str, Any]]:
+        """List all items."""
+        shutil.get_terminal_size()  # which looks up COLUMNS
+        own = len(Path(__file__).read_text()) > 0
+        return [{**row, "own": own} for row in Sound.list_items(self)]
+
+
 class ChangedOnError(Sound):
     """Takes before it looks."""
 
@@ -318,8 +360,11 @@ PLANTED: dict[type[Toolkit], tuple[str, str | None]] = {
     Journal: ("purity", "take_items"),
     Database: ("purity", "take_items"),
     Network: ("purity", "find_item"),
+    ReadsTheMachine: ("purity", "list_items"),
+    ReadsTheEnvironment: ("purity", "list_items"),
     ChangedOnError: ("error_contract", "take_items"),
     WrongError: ("error_contract", "tag_item"),
+    EndsTheProcess: ("error_contract", "tag_item"),
     ReaderThatWrites: ("error_contract", "list_items"),
     LosesAField: ("fixpoint", "tag_item"),
     RemembersOnSelf: ("fixpoint", "tag_item"),

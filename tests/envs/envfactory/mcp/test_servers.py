@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp_servers import filesystem, ledger, memory, sqlite
+from mcp_servers import LEDGER, filesystem, ledger, memory, sqlite
 
 from envrl.envs.envfactory.delta import Change
 from envrl.envs.envfactory.mcp import McpSession, McpSource
@@ -199,6 +199,7 @@ def test_time_server_has_no_state(session: Begin) -> None:
         ({"states": []}, InvalidData, "holds no state"),
         ({"failures": ["("]}, InvalidData, "no regular expression"),
         ({"tools": ["fly"]}, InvalidToolkit, "have a tool 'fly'"),
+        ({"args": [str(LEDGER), "--twins"]}, InvalidToolkit, "would both be called 'my_balance'"),
         ({"load_tool": "deposit"}, InvalidToolkit, "expected one argument"),
         ({"command": "no-such-program"}, SessionFault, "cannot run no-such-program"),
         ({"args": ["-c", "print('no protocol', flush=True)"]}, SessionFault, "did not start"),
