@@ -44,13 +44,14 @@ def inverse_cdf(probabilities: Tensor, draws: Tensor) -> Tensor:
 
     Args:
         probabilities: ``(rows, n)``, each row sums to 1.
-        draws: ``(rows,)`` in [0, 1).
+        draws: ``(rows,)`` in [0, 1]; 1 occurs: in 32 bits a draw just below it is rounded up.
 
     Returns:
         ``(rows,)``: the first index whose cumulative probability exceeds the draw; never one of probability 0.
     """
     cumulative = probabilities.double().cumsum(-1)
-    wanted = draws.double() * cumulative[:, -1]
+    total = cumulative[:, -1]
+    wanted = torch.minimum(draws.double() * total, torch.nextafter(total, torch.zeros_like(total)))
     return torch.searchsorted(cumulative, wanted[:, None], right=True).squeeze(1)
 
 

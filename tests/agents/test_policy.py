@@ -84,6 +84,12 @@ def test_inverse_cdf_by_hand():
     assert inverse_cdf(probabilities, draws).tolist() == [0, 0, 2, 2]
 
 
+def test_a_draw_that_is_rounded_up_to_one_takes_the_last_possible_index():
+    draws = torch.tensor([1 - 2**-26])
+    assert draws.item() == 1.0
+    assert inverse_cdf(torch.tensor([[0.25, 0.75, 0.0]]), draws).tolist() == [1]
+
+
 def test_an_episode_is_sampled_apart_from_the_others(lm):
     """The same episodes whether played in one wave or two, alone or in company."""
     together = play(lm, episodes=5)[1]
