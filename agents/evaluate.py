@@ -19,8 +19,8 @@ class Evaluation:
     """Result over n episodes, of which faulted ones are left out and counted.
 
     low, high: 95 % interval of the success rate, see `success_interval`. mean_return, mean_steps: over episodes.
-    by_type: kind of task -> (successes, episodes). outcomes: task id -> whether each of its samples solved it, for
-    paired comparisons and pass@k.
+    by_type: kind of task -> (successes, episodes). outcomes: task id (the task's number where the environment names
+    none) -> whether each of its samples solved it, for paired comparisons and pass@k.
     """
 
     n: int
@@ -69,7 +69,8 @@ def summarize(
     by_type: dict[str, tuple[int, int]] = {}
     outcomes: dict[str, list[bool]] = {}
     for episode in sound:
-        outcomes.setdefault(episode.task_id, []).append(episode.success)
+        task = episode.task_id or f"#{episode.group}"
+        outcomes.setdefault(task, []).append(episode.success)
         kind = task_type(env, episode.task_id)
         won, n = by_type.get(kind, (0, 0))
         by_type[kind] = (won + episode.success, n + 1)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from envrl.agents.rollout import Episode
+from envrl.agents.rollout import Episode, is_invalid
 
 #: keys of every object of the reinforcement stage, in this order; a value that does not apply is null
 KEYS = (
@@ -89,6 +89,6 @@ def rollout_metrics(episodes: Sequence[Episode]) -> dict[str, float]:
         "train/success_rate": sum(e.success for e in sound) / count,
         "train/return": sum(sum(e.rewards) for e in sound) / count,
         "episode/steps": len(steps) / count,
-        "policy/invalid_rate": sum(t.action_status != "ok" for t in steps) / max(len(steps), 1),
+        "policy/invalid_rate": sum(map(is_invalid, steps)) / max(len(steps), 1),
         "rollout/faulted": len(episodes) - len(sound),
     }

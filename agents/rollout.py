@@ -55,6 +55,11 @@ class Episode:
         return [t.reward for t in self.transitions]
 
 
+def is_invalid(row: Transition) -> bool:
+    """Whether the action was malformed or inadmissible; of an environment that does not say, none is."""
+    return row.action_status not in (None, "ok")
+
+
 def describe_step(
     env_id: str,
     observation: str,

@@ -2,9 +2,8 @@
 
 import itertools
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -17,8 +16,9 @@ from envrl.agents.models import LanguageModel
 from envrl.agents.objective_rows import step_weights
 from envrl.agents.policies.model_policy import ModelPolicy
 from envrl.agents.prompts import TokenSequence
-from envrl.agents.rollout import Episode
+from envrl.agents.rollout import Episode, is_invalid
 from envrl.agents.transcripts import transcribe
+from envrl.envs.errors import WrongUse
 from envrl.wrappers.transition import Transition
 
 
@@ -81,13 +81,14 @@ def make_samples(
         config: settings of the run.
         lm: the model, where the algorithm asks a critic.
         heads: with the critic, where the algorithm has one.
+
+    Raises:
+        WrongUse: steps are to be compared by a key of their states that the environment does not give.
     """
     recipe = ALGORITHMS[config.algorithm]
     sound = [e for e in episodes if e.fault is None and e.transitions]
     rewards = [step_rewards(e.transitions, config) for e in sound]
-    anchors = [
-        [t.state_key if config.anchor == "state_key" else _anchor(t) for t in e.transitions] for e in sound
-    ]
+    anchors = [[_anchor(t, config) for t in e.transitions] for e in sound]
     values: list[np.ndarray] = []
     if heads.value is not None:
         ended = [not (config.bootstrap and e.transitions[-1].truncated) for e in sound]
@@ -138,7 +139,7 @@ def step_rewards(transitions: Sequence[Transition], config: TrainConfig) -> list
         solved = [bool(t.is_success) for t in transitions]
         rewards = [float(now and not before) for before, now in itertools.pairwise([False, *solved])]
     return [
-        config.reward_scale * reward - config.invalid_penalty * (t.action_status != "ok")
+        config.reward_scale * reward - config.invalid_penalty * is_invalid(t)
         for reward, t in zip(rewards, transitions, strict=True)
     ]
 
@@ -151,6 +152,13 @@ def _return_factors(episodes: Sequence[Episode]) -> list[float]:
     return [float(np.clip(1.0 - np.mean(returns[e.group]), 0.0, 1.0)) for e in episodes]
 
 
-def _anchor(row: Any) -> tuple[str, tuple[str, ...]]:
-    """What the agent sees: the observation and what it can do (which tells what it holds)."""
-    return row.observation, row.admissible_actions
+def _anchor(row: Transition, config: TrainConfig) -> Hashable:
+    """What the agent sees: the observation and what it can do (which tells what it holds); or the state's key."""
+    if config.anchor == "observation":
+        return row.observation, row.admissible_actions
+    if row.state_key is None and config.algorithm == "gigpo":
+        raise WrongUse(
+            f"anchor=state_key compares steps by info['state_key'], which {row.env_id} does not give; "
+            "set anchor=observation"
+        )
+    return row.state_key

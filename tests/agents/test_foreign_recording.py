@@ -14,6 +14,7 @@ from envrl.agents.models import TinyConfig, build_tiny
 from envrl.agents.objective_rows import inverse_dynamics_rows, state_prediction_row, step_weights
 from envrl.agents.objectives import weighted_cross_entropy
 from envrl.agents.samples import Recorded
+from envrl.agents.statistics import wilson_interval
 from envrl.agents.tagged_format import TaggedFormat
 from envrl.agents.trainer import train
 from envrl.wrappers.record import RecordTransitions
@@ -76,3 +77,21 @@ def test_both_objectives_learn_the_dynamics_of_a_foreign_environment(recording):
 def test_a_run_mixes_foreign_rows_into_its_objectives(recording, tmp_path):
     config = replace(SMALL, output=tmp_path / "run", transitions=recording, transitions_share=1.0, updates=2)
     assert "reinforcement" in train(config)
+
+
+def test_episodes_of_an_environment_without_task_ids_are_tasks_of_their_own(tmp_path):
+    config = replace(
+        SMALL,
+        env="foreign_env:Foreign/Countdown-v0",
+        env_kwargs={},
+        split="",
+        eval_split="",
+        sft_episodes=0,
+        updates=0,
+        policy="generate",
+        max_response_tokens=2,
+        output=tmp_path / "run",
+    )
+    result = train(config)["untrained"]
+    assert result.outcomes == {f"#{i}": [False] for i in range(4)}
+    assert (result.low, result.high) == wilson_interval(0, 4)

@@ -9,13 +9,14 @@ from envrl.agents.config import TrainConfig
 from envrl.agents.demonstrate import record_demonstrations
 from envrl.agents.heads import Heads
 from envrl.agents.imitation import demonstrations
+from envrl.agents.metrics import rollout_metrics
 from envrl.agents.policies.constrained import ConstrainedPolicy
 from envrl.agents.policies.scripted import ImitablePolicy
 from envrl.agents.rollout import Episode, Task
 from envrl.agents.samples import make_samples, step_rewards
 from envrl.agents.tagged_format import TaggedFormat
 from envrl.agents.tasks import make_envs
-from envrl.envs.errors import EnvRLError
+from envrl.envs.errors import EnvRLError, WrongUse
 from envrl.wrappers.recording import iter_episodes
 
 CONFIG = TrainConfig(algorithm="grpo")
@@ -74,6 +75,21 @@ def test_invalid_actions_cost_and_rewards_are_scaled(lm, episodes):
     # returns 10 - 0.5, 0, -0.5: mean 3
     samples = make_samples(episodes[:3], config, lm, Heads())
     assert [s.advantages[0] for s in samples] == pytest.approx([6.5, -3.0, -3.5])
+
+
+def test_an_action_whose_status_is_unknown_costs_nothing(episodes):
+    """Environments of others do not say whether an action was valid."""
+    rows = [replace(t, action_status=None, reward=1.0) for t in episodes[0].transitions[:2]]
+    assert step_rewards(rows, replace(CONFIG, invalid_penalty=0.5)) == [1.0, 1.0]
+    assert rollout_metrics([Episode(0, "", rows)])["policy/invalid_rate"] == 0.0
+
+
+def test_an_anchor_that_the_environment_does_not_give_is_refused(lm, episodes):
+    """Else all steps of a group would count as taken in one state."""
+    episodes[0].transitions[0] = replace(episodes[0].transitions[0], state_key=None)
+    with pytest.raises(WrongUse, match="set anchor=observation"):
+        make_samples(episodes, TrainConfig(algorithm="gigpo", anchor="state_key"), lm, Heads())
+    assert make_samples(episodes, TrainConfig(algorithm="grpo", anchor="state_key"), lm, Heads())
 
 
 def test_a_partial_reward_counts_for_nothing_where_success_does(episodes):
