@@ -245,9 +245,39 @@ class TrainConfig:
             "checkpoint_every",
             "loss_length",
             "processes",
+            "keep_checkpoints",
+            "max_response_tokens",
+            "max_observation_tokens",
         ):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        for name in (
+            "updates",
+            "sft_episodes",
+            "sft_updates",
+            "eval_episodes",
+            "eval_every",
+            "eval_temperature",
+            "history",
+            "max_prompt_tokens",
+            "max_episode_tokens",
+            "env_timeout",
+            "lora_rank",
+            "aux_head_rank",
+            "aux_history",
+            "aux_episodes",
+            "aux_rows",
+            "threads",
+        ):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} must be >= 0, got {getattr(self, name)}")
+        if self.temperature <= 0:
+            raise ValueError(f"temperature must be above 0 to learn from what was sampled, got {self.temperature}")
+        if self.policy == "endpoint" and self.updates and self.temperature != 1.0:
+            raise ValueError(
+                "temperature must be 1 with policy=endpoint: servers report log-probabilities at 1, "
+                f"got {self.temperature}"
+            )
         for name in ("state_prediction", "inverse_dynamics", "sft_state_prediction", "sft_inverse_dynamics"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} is a weight and must be >= 0, got {getattr(self, name)}")

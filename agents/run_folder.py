@@ -63,10 +63,11 @@ class RunFolder:
                 f"{self.path} holds a run already; add --resume to go on with it, or choose another --output"
             )
         self.path.mkdir(parents=True, exist_ok=True)
-        if resumed is not None:
+        if config.resume and settings.exists():
             _refuse_other_settings(json.loads(settings.read_text()), config)
-        elif writes:
+        if resumed is None and writes:
             settings.write_text(config.to_json())
+            self.imitation_metrics.cut(0)  # of a run that was killed before its first checkpoint
         return resumed
 
     def shards(self) -> list[str]:

@@ -14,6 +14,7 @@ from small_run import SMALL
 from envrl.agents import checkpoint
 from envrl.agents.config import TrainConfig
 from envrl.agents.metrics import IMITATION_KEYS, KEYS
+from envrl.agents.run_folder import RunFolder
 from envrl.agents.trainer import train
 from envrl.envs.errors import EnvRLError
 from envrl.wrappers.recording import iter_episodes, read_transitions
@@ -191,7 +192,34 @@ def test_resuming_with_other_settings_says_which(finished):
         train(replace(finished[0], resume=True, lr=0.1))
 
 
-@pytest.mark.parametrize("bad", [{"group_size": 1}, {"groups": 0}, {"state_prediction": -1.0}])
+def test_a_run_without_a_checkpoint_starts_again_with_its_own_settings(tmp_path):
+    """It was killed in the supervised stage; what it wrote before is not there twice."""
+    config = replace(SMALL, output=tmp_path / "run", resume=True, sft_episodes=20, sft_updates=3)
+    config = replace(config, updates=0, eval_episodes=0, checkpoint_every=1000)
+    folder = RunFolder(config)
+    assert folder.open(writes=True) is None
+    for update in (1, 2):
+        folder.imitation_metrics.append({"update": update})
+    with pytest.raises(EnvRLError, match="sft_episodes: 20 then, 30 now"):
+        train(replace(config, sft_episodes=30))
+    train(config)
+    assert [row["update"] for row in metrics(config.output, "imitation.jsonl")] == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"group_size": 1},
+        {"groups": 0},
+        {"state_prediction": -1.0},
+        {"temperature": 0.0},
+        {"keep_checkpoints": 0},
+        {"max_response_tokens": 0},
+        {"eval_episodes": -1},
+        {"history": -1},
+        {"temperature": 0.7, "policy": "endpoint"},
+    ],
+)
 def test_settings_that_cannot_work_are_refused(bad):
     with pytest.raises(ValueError, match=next(iter(bad))):
         TrainConfig(**bad)
