@@ -33,8 +33,8 @@ def policy_update(
 
     Args:
         learner: who learns.
-        samples: the rollout; episodes whose advantages are all 0 cost no policy forward, and a minibatch of
-            such episodes makes no step unless the objectives are uncapped.
+        samples: the rollout; episodes whose advantages are all 0 cost no policy forward (unless there is a divergence
+            or an entropy bonus), and a minibatch of such episodes makes no step unless the objectives are uncapped.
         recorded: episodes of other policies, for the objectives.
         aux_factor: factor on both objectives' weights now.
         recorded_share: how much of the objectives' episodes is recorded now.
@@ -50,7 +50,9 @@ def policy_update(
     allowed: float | None = None if config.aux_cap else aux_factor
     for part in _minibatches(len(samples), config, rng):
         chosen = [samples[i] for i in part]
-        informative = [s for s in chosen if s.informative]
+        informative = [s for s in chosen if _has_gradient(s, config)]
+        if not chosen:
+            continue  # there are fewer samples than minibatches
         if not informative and (config.aux_cap or not aux_factor):
             continue  # no policy gradient, so a capped objective has none either
         if inline and aux_factor > 0:
@@ -73,6 +75,11 @@ def policy_update(
         for key, value in metrics.items():
             seen[key].append(value)
     return {key: sum(values) / len(values) for key, values in seen.items()}
+
+
+def _has_gradient(sample: Sample, config: TrainConfig) -> bool:
+    """Whether the policy's loss moves on a sample: divergence and entropy do not depend on advantages."""
+    return sample.informative or bool((config.kl or config.entropy) and sample.tokens.decisions)
 
 
 def _minibatches(count: int, config: TrainConfig, rng: np.random.Generator) -> Iterator[np.ndarray]:

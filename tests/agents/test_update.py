@@ -70,6 +70,29 @@ def test_weight_zero_is_reinforcement_alone_bit_by_bit(make_lm, played):
     assert not equal(alone, update(make_lm, played, CONFIG)[0])
 
 
+def test_divergence_and_entropy_count_where_all_advantages_are_zero(make_lm, played):
+    """A group without differences has no policy gradient; the bonus draws on it all the same."""
+    lm = make_lm()
+    config = replace(CONFIG, state_prediction=0.0, inverse_dynamics=0.0)
+    samples = make_samples(episodes_of(lm, played), config, lm, Heads())
+    flat = [replace(s, advantages=0.0 * s.advantages) for s in samples]
+    before = list(lm.model.parameters())
+    assert equal(before, update(make_lm, played, config, samples=flat)[0])
+    weights, figures = update(make_lm, played, replace(config, entropy=0.1), samples=flat)
+    assert not equal(before, weights) and figures["policy/entropy"] > 0
+
+
+def test_a_minibatch_without_samples_makes_no_step(make_lm, played):
+    """There may be fewer of them; a step of the optimiser with no gradient would move weights by its momentum."""
+    lm = make_lm()
+    config = replace(CONFIG, aux_cap=0.0, minibatches=1)
+    few = make_samples(episodes_of(lm, played), config, lm, Heads())[:1]
+    assert equal(
+        update(make_lm, played, config, samples=few)[0],
+        update(make_lm, played, replace(config, minibatches=3), samples=few)[0],
+    )
+
+
 def test_epochs_pass_over_the_same_episodes_again(make_lm, played):
     """Two passes of one step are two updates of one step whose advantages and old log-probabilities stay."""
     config = replace(CONFIG, minibatches=1, aux_episodes=0, aux_rows=0)
