@@ -251,7 +251,7 @@ def load_model(path: str) -> LanguageModel:
             path = str(smollm.converted())
     try:
         with quiet():
-            model = AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32)
+            model = _without_dropout(AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32))
             tokenizer = AutoTokenizer.from_pretrained(path)
     except (OSError, ValueError) as error:
         reason = str(error).strip().splitlines()[0]
@@ -260,3 +260,14 @@ def load_model(path: str) -> LanguageModel:
             "config.json, weights and tokenizer, or a hub name this machine can reach"
         ) from error
     return LanguageModel(model, tokenizer, source)
+
+
+def _without_dropout(model: PreTrainedModel) -> PreTrainedModel:
+    """With it the policy that learns would not be the one that acted, and a resumed run not the uninterrupted one."""
+    for module in model.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.0
+        for name, value in vars(module).items():
+            if "dropout" in name and isinstance(value, float):
+                setattr(module, name, 0.0)
+    return model

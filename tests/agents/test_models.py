@@ -1,3 +1,4 @@
+import json
 import os
 import subprocess
 import sys
@@ -6,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 from chat_model import chat_model
+from transformers import GPT2Config, GPT2LMHeadModel
 
 from envrl.agents.adapters import is_adapter
 from envrl.agents.models import LanguageModel, TinyConfig, build_tiny, load_model, with_lora
@@ -40,6 +42,20 @@ def test_a_model_comes_back_as_it_was_saved(saved):
     assert torch.equal(logits(lm), logits(chat_model(TEXTS)))
     assert lm.tokenizer.chat_template and not lm.is_tiny and not lm.has_adapter
     assert lm.source == str(saved)
+
+
+def test_a_model_learns_without_dropout(saved, tmp_path):
+    """What acts and what learns is one policy, and a run that is resumed goes the same way."""
+    config = GPT2Config(vocab_size=300, n_embd=16, n_layer=1, n_head=2, n_positions=32)
+    GPT2LMHeadModel(config).save_pretrained(tmp_path / "gpt2")
+    chat_model(TEXTS).tokenizer.save_pretrained(tmp_path / "gpt2")
+    llama = json.loads((saved / "config.json").read_text())
+    (saved / "config.json").write_text(json.dumps({**llama, "attention_dropout": 0.5}))
+    for folder in (tmp_path / "gpt2", saved):
+        lm = load_model(str(folder))
+        acting = logits(lm)
+        lm.model.train()
+        assert torch.allclose(logits(lm), acting, atol=1e-6)
 
 
 def test_an_adapter_changes_nothing_at_first_and_trains_apart(saved):
