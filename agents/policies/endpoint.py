@@ -188,6 +188,11 @@ class EndpointSession:
             "prompt": list(prompt),
             "max_tokens": policy.longest,
             "temperature": policy.temperature,
+            # a server's own defaults (vLLM: the model's generation_config.json) would sample another distribution
+            "top_p": 1.0,
+            "top_k": -1,
+            "min_p": 0.0,
+            "repetition_penalty": 1.0,
             "seed": int(self._rngs[row].integers(2**31)),
             "logprobs": 1,
             "return_token_ids": True,

@@ -57,6 +57,9 @@ def test_ids_and_log_probabilities_are_those_of_the_server(lm, ids_as_text):
     torch.testing.assert_close(logprobs, sampled, atol=2e-4, rtol=2e-4)
     prompts = [payload["prompt"] for _, payload in server.requests]
     assert all(isinstance(i, int) for prompt in prompts for i in prompt)
+    for _, payload in server.requests:  # whatever the server's defaults are
+        assert (payload["top_p"], payload["top_k"], payload["min_p"]) == (1.0, -1, 0.0)
+        assert payload["repetition_penalty"] == 1.0
     # the server is asked for exactly what is trained on
     for episode in episodes:
         first_action = episode.tokens.actions[0][0]
