@@ -6,6 +6,7 @@ from typing import Any
 
 from envrl.agents.evaluate import Evaluation
 from envrl.agents.statistics import bootstrap_interval, mcnemar, sign_flip_test
+from envrl.envs.errors import WrongUse
 
 
 @dataclass(frozen=True)
@@ -47,11 +48,11 @@ def compare(first: Evaluation, second: Evaluation, kinds: Mapping[str, str]) -> 
         kinds: the kind of each task.
 
     Raises:
-        ValueError: they have no task in common.
+        WrongUse: they have no task in common.
     """
     tasks = [task for task in first.outcomes if task in second.outcomes]
     if not tasks:
-        raise ValueError(
+        raise WrongUse(
             "the two evaluations have no task in common: play the same tasks of the same split with both models"
         )
     differences = {task: _rate(first.outcomes[task]) - _rate(second.outcomes[task]) for task in tasks}

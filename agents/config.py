@@ -272,7 +272,9 @@ class TrainConfig:
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} must be >= 0, got {getattr(self, name)}")
         if self.temperature <= 0:
-            raise ValueError(f"temperature must be above 0 to learn from what was sampled, got {self.temperature}")
+            raise ValueError(
+                f"temperature must be above 0 to learn from what was sampled, got {self.temperature}"
+            )
         if self.policy == "endpoint" and self.updates and self.temperature != 1.0:
             raise ValueError(
                 "temperature must be 1 with policy=endpoint: servers report log-probabilities at 1, "

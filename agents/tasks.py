@@ -76,13 +76,10 @@ def training_tasks(
 
 
 def evaluation_tasks(ids: Sequence[str] | None, count: int) -> list[Task]:
-    """The same ``count`` tasks at every call, spread over the split; fewer if it has fewer."""
+    """The first ``count`` tasks of the split, the same at every call; fewer if it has fewer."""
     if ids is None:
         return [Task(None, i, seed=10_000 + i) for i in range(count)]
-    total = len(ids)
-    if total <= count:
-        return [Task(ids[i], i) for i in range(total)]
-    return [Task(ids[i], i) for i in range(count)]
+    return [Task(ids[i], i) for i in range(min(count, len(ids)))]
 
 
 def task_type(env: gymnasium.Env[str, str], task_id: str) -> str:

@@ -17,6 +17,7 @@ from envrl.agents.policies.local_policy import LocalPolicy
 from envrl.agents.policies.walk import Walk, candidates, retrace
 from envrl.agents.prompts import ActionMenu, EpisodeFormat, Offer
 from envrl.agents.transcripts import Choice, Context
+from envrl.envs.errors import WrongUse
 
 
 class ConstrainedPolicy(LocalPolicy):
@@ -76,7 +77,7 @@ class ConstrainedSession:
             The choices, None for rows that do not act.
 
         Raises:
-            ValueError: a row that acts is offered nothing.
+            WrongUse: a row that acts is offered nothing.
         """
         policy = self._policy
         walks: dict[int, Walk] = {}
@@ -85,7 +86,7 @@ class ConstrainedSession:
                 continue
             offered = candidates(policy.format, offer)
             if not offered:
-                raise ValueError(
+                raise WrongUse(
                     "the constrained policy was offered no action; for an environment that names none, "
                     "use the policy `generate`"
                 )

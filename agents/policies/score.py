@@ -18,6 +18,7 @@ from envrl.agents.policies.local_policy import LocalPolicy
 from envrl.agents.policies.walk import Candidate, Walk, candidates, retrace
 from envrl.agents.prompts import ActionMenu, Candidates, Decision, EpisodeFormat, Offer
 from envrl.agents.transcripts import Choice, Context
+from envrl.envs.errors import WrongUse
 
 
 class ScorePolicy(LocalPolicy):
@@ -86,14 +87,14 @@ class ScoreSession:
         """One action for each row that acts; see `envrl.agents.policies.model_policy.Session`.
 
         Raises:
-            ValueError: a row that acts is offered nothing.
+            WrongUse: a row that acts is offered nothing.
         """
         policy, decoding = self._policy, self._decoding
         offered = {
             row: candidates(policy.format, offer) for row, offer in enumerate(offers) if offer is not None
         }
         if not all(offered.values()):
-            raise ValueError(
+            raise WrongUse(
                 "the score policy was offered no action; for an environment that names none, use the policy `generate`"
             )
         for row in offered:

@@ -7,6 +7,7 @@ import pytest
 from envrl.agents.comparison import compare
 from envrl.agents.evaluate import Evaluation
 from envrl.agents.statistics import mcnemar
+from envrl.envs.errors import WrongUse
 
 
 def evaluation(**outcomes: list[bool]) -> Evaluation:
@@ -44,7 +45,7 @@ def test_shares_of_several_samples_are_compared_by_task():
 def test_tasks_that_one_of_them_lacks_are_left_out():
     result = compare(evaluation(a=[True], b=[True]), evaluation(b=[True], c=[False]), KINDS)
     assert result.overall.tasks == 1 and result.overall.mean == 0
-    with pytest.raises(ValueError, match="no task in common"):
+    with pytest.raises(WrongUse, match="no task in common"):
         compare(evaluation(a=[True]), evaluation(b=[True]), KINDS)
 
 

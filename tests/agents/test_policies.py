@@ -14,6 +14,7 @@ from envrl.agents.rollout import Task, rollout
 from envrl.agents.scoring import naive_logprobs
 from envrl.agents.tasks import make_envs
 from envrl.agents.transcripts import transcribe
+from envrl.envs.errors import WrongUse
 
 TEXTS = [
     "You are in the hall. A coin is hidden somewhere.",
@@ -237,7 +238,7 @@ def test_an_offer_of_one_action_is_no_decision(models, kind):
     prompt = policy.format.prompt("goal", (), "A hall.", Offer(), 0)
     (choice,) = session.choose([prompt], [Offer(("look",))])
     assert (choice.text, choice.decisions) == ("look", [])
-    with pytest.raises(ValueError, match="offered no action"):
+    with pytest.raises(WrongUse, match="offered no action"):
         session.choose([prompt], [Offer()])
 
 
