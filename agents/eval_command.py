@@ -28,6 +28,7 @@ def evaluate(config: EvalConfig, console: Console | None = None) -> Evaluation:
         DataNotFound: there is no model, or the games are missing.
         WrongUse: there is no such environment, or it does not take these arguments.
     """
+    config = config.for_run(_settings_of_run(config.model))
     with Display(console) as display:
         result, kinds = _evaluate(config, config.output, display)
         if config.against is not None:
@@ -44,7 +45,9 @@ def evaluate(config: EvalConfig, console: Console | None = None) -> Evaluation:
 
 def _evaluate(config: EvalConfig, output: Path | None, display: Display) -> tuple[Evaluation, dict[str, str]]:
     """Evaluate one model; the result and the kind of each task."""
+    assert config.env and config.split and config.env_kwargs is not None, "EvalConfig.for_run sets them"
     policy, trained = _policy(config)
+    limit = trained.get("max_episode_tokens") or (policy.lm.max_tokens if policy.lm else None)
     count = min(config.batch, config.episodes * config.samples)
     pool = make_pool(config.rollout_workers, config.env, count, config.split, config.env_kwargs)
     tasks = evaluation_tasks(task_ids(pool.example), config.episodes)
@@ -57,7 +60,7 @@ def _evaluate(config: EvalConfig, output: Path | None, display: Display) -> tupl
             config.seed,
             _counted(bar),
             config.env_timeout,
-            None if policy.lm is None else policy.lm.max_tokens,
+            limit,
             config.samples,
             config.interval,
         )
@@ -110,12 +113,14 @@ def _policy(config: EvalConfig) -> tuple[ModelPolicy, dict[str, Any]]:
     }
     if config.model is None:
         return chat_policy(PolicySettings.of({"policy": "endpoint"}, **changes), config.temperature), {}
-    if config.model.exists():
-        lm, trained = load_model(str(model_folder(config.model))), run_settings(config.model)
-    else:
-        lm, trained = load_model(str(config.model)), {}
+    folder = model_folder(config.model) if config.model.exists() else config.model
+    lm, trained = load_model(str(folder)), _settings_of_run(config.model)
     settings = PolicySettings.of(trained, **changes)
     return make_policy(lm, make_format(lm, settings), settings, config.temperature), trained
+
+
+def _settings_of_run(model: Path | None) -> dict[str, Any]:
+    return run_settings(model) if model is not None and model.exists() else {}
 
 
 def _counted(bar: Bar) -> Any:

@@ -1,12 +1,16 @@
 """`EvalConfig`: every setting of an evaluation, one documented field each."""
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from envrl.agents.choices import ContextKind, PolicyKind, ResponseKind
+from envrl.agents.config import TrainConfig
 from envrl.agents.statistics import Interval
 from envrl.agents.workers import LOCAL, ray_actors
+from envrl.envs.errors import WrongUse
+from envrl.envs.lookup import full_env_id
 
 
 @dataclass(frozen=True)
@@ -16,12 +20,13 @@ class EvalConfig:
     model: Path | None = None
     """A run of `envrl train`, one of its checkpoints, a model folder, or the name of a model; none for one behind a
     chat endpoint."""
-    env: str = "EnvRL/ALFWorld-v0"
-    """Gymnasium id of the environment."""
-    env_kwargs: dict[str, Any] = field(default_factory=dict)
-    """Arguments of the environment, as JSON (``{"games": "official"}``)."""
-    split: str = "valid_unseen"
-    """Split of the tasks."""
+    env: str | None = None
+    """Gymnasium id of the environment; None: that of the run, else ALFWorld."""
+    env_kwargs: dict[str, Any] | None = None
+    """Arguments of the environment, as JSON (``{"games": "official"}``); None: those of the run, if it had the same
+    environment."""
+    split: str | None = None
+    """Split of the tasks; None: that of the run's evaluations, if it had the same environment, else valid_unseen."""
     episodes: int = 300
     """Tasks to play, the first ones of the split."""
     samples: int = 1
@@ -74,3 +79,27 @@ class EvalConfig:
             raise ValueError(f"max_response_tokens must be at least 1, got {self.max_response_tokens}")
         if self.model is None and not self.endpoint:
             raise ValueError("give a model, or the endpoint of one that takes messages")
+
+    def for_run(self, trained: Mapping[str, Any]) -> "EvalConfig":
+        """Itself with an environment, arguments and split.
+
+        Args:
+            trained: settings of the run that is evaluated, {} where there is none.
+        """
+        before = trained.get("env", TrainConfig.env)
+        env = full_env_id(self.env or before)
+        run = trained if self.env is None or env == _known(before) else {}
+        return replace(
+            self,
+            env=env,
+            env_kwargs=run.get("env_kwargs", {}) if self.env_kwargs is None else self.env_kwargs,
+            split=self.split or run.get("eval_split") or TrainConfig.eval_split,
+        )
+
+
+def _known(env: str) -> str | None:
+    """The full id of an environment, None where it is not registered here."""
+    try:
+        return full_env_id(env)
+    except WrongUse:
+        return None

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from envrl.agents.models import LanguageModel
+from envrl.envs.errors import WrongUse
 
 _FILE = "heads.safetensors"
 
@@ -98,9 +99,17 @@ class Heads(nn.Module):
         """Take up those heads that a checkpoint has and this run uses; others stay new.
 
         Raises:
-            RuntimeError: a head has another shape there.
+            WrongUse: a head has another shape there.
         """
         path = folder / _FILE
-        if path.is_file():
-            mine = self.state_dict()
-            self.load_state_dict({k: v for k, v in load_file(path).items() if k in mine}, strict=False)
+        if not path.is_file():
+            return
+        mine = self.state_dict()
+        held = {name: tensor for name, tensor in load_file(path).items() if name in mine}
+        for name, tensor in held.items():
+            if tensor.shape != mine[name].shape:
+                raise WrongUse(
+                    f"{path}: {name} has the shape {tuple(tensor.shape)}, this run's has {tuple(mine[name].shape)}; "
+                    "use the aux_head_rank of the run that made it"
+                )
+        self.load_state_dict(held, strict=False)

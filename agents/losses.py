@@ -1,6 +1,7 @@
 """Losses of the policy update: pure functions over flat tensors of decisions."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -65,25 +66,38 @@ def clipped_value_loss(values: Tensor, old_values: Tensor, targets: Tensor, clip
     return 0.5 * error
 
 
+class Part(NamedTuple):
+    """What a row of a batch is of its episode.
+
+    decisions: of the row. share: of the episode's rows. whole: decisions of the whole episode.
+    """
+
+    decisions: int
+    share: float
+    whole: int
+
+
 def decision_weights(
-    counts: Sequence[int], reduction: Reduction, length: int = 1
+    parts: Sequence[Part], reduction: Reduction, length: int = 1
 ) -> tuple[list[float], float]:
     """How the losses of all decisions of a batch become one number: ``(losses * weight).sum() / divisor``.
 
+    An episode may have several rows, of which a minibatch holds some; then it counts there for its share.
+
     Args:
-        counts: decisions of each episode of the batch.
+        parts: of each row of the batch.
         reduction: ``token`` is the mean over decisions (long episodes count more; DAPO). ``sequence`` is the mean over
             episodes of each one's mean (GRPO as published). ``constant`` divides by the number of episodes times a
             fixed length (Dr. GRPO).
         length: that fixed length.
 
     Returns:
-        (weight of each decision of an episode, for each episode; divisor). Episodes without decisions count for nothing
+        (weight of each decision of a row, for each row; divisor). Episodes without decisions count for nothing
         under ``sequence``.
     """
     if reduction == "token":
-        return [1.0] * len(counts), float(max(sum(counts), 1))
+        return [1.0] * len(parts), float(max(sum(part.decisions for part in parts), 1))
     if reduction == "constant":
-        return [1.0] * len(counts), float(max(len(counts), 1) * length)
-    acting = sum(c > 0 for c in counts)
-    return [1.0 / c if c else 0.0 for c in counts], float(max(acting, 1))
+        return [1.0] * len(parts), (sum(part.share for part in parts) or 1.0) * length
+    acting = sum(part.share for part in parts if part.whole)
+    return [1.0 / part.whole if part.whole else 0.0 for part in parts], acting or 1.0

@@ -100,9 +100,8 @@ def policy_backward(
         This process's part of the means: losses, entropy, share of clipped decisions.
     """
     lm, config = learner.lm, learner.config
-    counts = [len(s.tokens.decisions) for s in chosen]
     reduction = config.effective("reduction")
-    each, divisor = decision_weights(counts, reduction, config.loss_length)
+    each, divisor = decision_weights([s.part for s in chosen], reduction, config.loss_length)
     weight_of = {id(s): w for s, w in zip(chosen, each, strict=True)}
     states = sum(len(s.tokens.actions) for s in chosen)
     totals = {"loss/policy": 0.0, "loss/kl": 0.0, "policy/entropy": 0.0, "policy/clipped": 0.0}

@@ -228,8 +228,12 @@ class _Wave:
         row.episode.task_id = row.info.get("task_id", "")
         offer = self._policy.menu.offer(row.info)
         row.transcript.begin(row.info.get("goal", ""), row.observation, offer)
-        if row.info.get("fault") is not None:
-            row.episode.fault, row.done = str(row.info["fault"]), True
+        length = len(row.transcript.prompt)
+        fault = row.info.get("fault")
+        if fault is None and self._max_tokens is not None and length >= self._max_tokens:
+            fault = f"its first prompt has {length} tokens, an episode may have {self._max_tokens}"
+        if fault is not None:
+            row.episode.fault, row.done = str(fault), True
 
     def _take(self, row: _Row, choice: Choice, outcome: Outcome | Fault) -> None:
         episode = row.episode

@@ -12,6 +12,7 @@ from envrl.agents.algorithms import ALGORITHMS
 from envrl.agents.config import TrainConfig
 from envrl.agents.critic import state_values
 from envrl.agents.heads import Heads, ValueHead
+from envrl.agents.losses import Part
 from envrl.agents.models import LanguageModel
 from envrl.agents.objective_rows import step_weights
 from envrl.agents.policies.model_policy import ModelPolicy
@@ -24,11 +25,12 @@ from envrl.wrappers.transition import Transition
 
 @dataclass(frozen=True)
 class Sample:
-    """An episode to learn from.
+    """An episode to learn from, or with several rows an episode one of them.
 
-    transitions: its rows. tokens: the same in tokens. weights: of its steps in the objectives. advantages: of each
+    transitions: its steps. tokens: the same in tokens. weights: of its steps in the objectives. advantages: of each
     step. values, value_targets: of each step under the critic that saw the rollout, and what it should have said; None
-    without a critic. factor: on the objectives' losses of its steps.
+    without a critic. factor: on the objectives' losses of its steps. rows, decisions: of the whole episode; None where
+    this is all of it.
     """
 
     transitions: Sequence[Transition]
@@ -38,6 +40,14 @@ class Sample:
     values: np.ndarray | None = None
     value_targets: np.ndarray | None = None
     factor: float = 1.0
+    rows: int = 1
+    decisions: int | None = None
+
+    @property
+    def part(self) -> Part:
+        """What it is of its episode, for the reduction of the loss."""
+        own = len(self.tokens.decisions)
+        return Part(own, 1.0 / self.rows, own if self.decisions is None else self.decisions)
 
     @property
     def informative(self) -> bool:
@@ -100,6 +110,7 @@ def make_samples(
     samples = []
     for i, episode in enumerate(sound):
         weights, start = step_weights(episode.transitions), 0
+        decisions = sum(len(tokens.decisions) for tokens in episode.sequences)
         for tokens in episode.sequences:
             at = slice(start, start + len(tokens.actions))
             start = at.stop
@@ -112,6 +123,8 @@ def make_samples(
                     values[i][:-1][at] if values else None,
                     targets[i][at] if values else None,
                     factors[i],
+                    len(episode.sequences),
+                    decisions,
                 )
             )
     return samples

@@ -10,7 +10,7 @@ from accelerate.tracking import LOGGER_TYPE_TO_CLASS, GeneralTracker
 from accelerate.utils import LoggerType
 
 from envrl.agents.config import TrainConfig
-from envrl.envs.errors import MissingExtra
+from envrl.envs.errors import MissingExtra, WrongUse
 
 
 class Trackers:
@@ -21,7 +21,7 @@ class Trackers:
         config: settings of the run, which the trackers keep; files go to ``trackers/`` in its folder.
 
     Raises:
-        ValueError: accelerate does not know a name.
+        WrongUse: accelerate does not know a name.
         MissingExtra: a tracker's package is not installed.
     """
 
@@ -54,7 +54,7 @@ class Trackers:
 def _start(name: str, folder: Path) -> GeneralTracker:
     known = [str(each) for each in LoggerType if each is not LoggerType.ALL]
     if name not in known:
-        raise ValueError(f"unknown tracker {name!r}; accelerate knows {', '.join(sorted(known))}")
+        raise WrongUse(f"unknown tracker {name!r}; accelerate knows {', '.join(sorted(known))}")
     kind: Any = LOGGER_TYPE_TO_CLASS[name]
     place = (str(folder / "trackers"),) if kind.requires_logging_directory else ()
     try:

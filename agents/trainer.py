@@ -48,8 +48,8 @@ from envrl.agents.samples import Recorded, make_samples, recorded_samples, step_
 from envrl.agents.tasks import evaluation_tasks, make_pool, task_ids, training_tasks
 from envrl.agents.trackers import Trackers
 from envrl.agents.update import policy_update
-from envrl.envs.errors import EnvRLError
-from envrl.wrappers.recording import iter_episodes
+from envrl.envs.errors import EnvRLError, WrongUse
+from envrl.wrappers.recording import iter_episodes, shard_paths
 from envrl.wrappers.shards import ShardWriter
 
 #: first numbers of the seeds of each kind of randomness; a run's seed stands before them
@@ -114,6 +114,9 @@ class Trainer:
     ) -> None:
         self.config, self.display, self._interrupted = config, display, interrupted
         self.processes = processes = processes or Processes()
+        for recording in (config.demonstrations, config.transitions):
+            if recording is not None:
+                shard_paths(recording)  # what is missing is told before anything is made
         self.folder = RunFolder(config)
         #: stage: imitation, reinforcement or done; update: finished updates of the stage
         self.state: dict[str, Any] = {
@@ -450,7 +453,7 @@ class Trainer:
         lm.to(self.processes.device)
         if self.processes.count > 1 and sharding.is_wanted():
             if self.config.aux_mode == "inline" and self.config.aux_cap:
-                raise ValueError(
+                raise WrongUse(
                     "with sharded layers a forward goes backward once: choose aux_mode pass or rows, or aux_cap 0"
                 )
             sharding.shard(lm.model, self.processes.count)

@@ -66,7 +66,7 @@ def main(budget: Budget) -> None:
         )
     )
     for policy in ("constrained", "score", "generate"):
-        config = EvalConfig(budget.output, env_kwargs=ROOMS, policy=policy, episodes=budget.eval_episodes)
+        config = EvalConfig(budget.output, policy=policy, episodes=budget.eval_episodes)
         result = evaluate(config)
         print(
             f"{policy}: {result.success_rate:.1%} ({result.low:.1%} - {result.high:.1%}) of {result.n} tasks"

@@ -1,7 +1,7 @@
 """The shipped settings of larger runs: they load, hold the paper's values, and can be planned without a network."""
 
 import io
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +17,7 @@ from envrl.agents.config import TrainConfig
 from envrl.agents.planning.dry_run import dry_run
 from envrl.agents.planning.layout import Layout, configured_layout
 from envrl.agents.settings_file import load_settings
+from envrl.agents.trainer import train
 from envrl.cli import parse_options
 from envrl.commands.train import TrainCommand
 
@@ -87,3 +88,20 @@ def test_each_is_planned_without_weights(path: Path, monkeypatch: pytest.MonkeyP
     shown = console.file.getvalue()  # type: ignore[attr-defined]
     for text in ("between <action> and </action>", "Possible actions:", "state prediction (weight 0."):
         assert text in shown
+
+
+@pytest.mark.parametrize(
+    ("name", "env"), [("webshop_tiny", "EnvRL/WebShop-v0"), ("smart_home_tiny", "EnvRL/EnvFactory-v0")]
+)
+def test_settings_for_the_small_model(name: str, env: str) -> None:
+    config = load_settings(FOLDER / f"{name}.yaml", TrainConfig)
+    assert (config.env, config.model, config.output.name) == (env, "tiny", name)
+    assert config.state_prediction > 0 and config.inverse_dynamics > 0 and config.sft_updates > 0
+
+
+def test_the_small_model_runs_with_its_settings(tmp_path: Path) -> None:
+    config = replace(
+        load_settings(FOLDER / "webshop_tiny.yaml", TrainConfig), output=tmp_path / "run", sft_episodes=8,
+        sft_updates=2, updates=1, groups=2, group_size=2, eval_episodes=2,
+    )  # fmt: skip
+    assert list(train(config)) == ["untrained", "imitation", "reinforcement"]

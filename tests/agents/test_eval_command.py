@@ -88,6 +88,32 @@ def test_samples_of_each_task(base, tmp_path):
     } <= played
 
 
+def test_a_run_is_evaluated_where_it_was_trained(runs, base):
+    """Environment, arguments and split are the run's; another environment has arguments of its own."""
+    trained = {"env": "Toy/Coins-v0", "env_kwargs": {"tasks": 7}, "eval_split": "test"}
+    config = replace(base, env=None, env_kwargs=None, split=None)
+    found = config.for_run(trained)
+    assert (found.env, found.env_kwargs, found.split) == ("Toy/Coins-v0", {"tasks": 7}, "test")
+    assert replace(config, env_kwargs={"tasks": 9}).for_run(trained).env_kwargs == {"tasks": 9}
+    found = replace(config, env="alfworld").for_run(trained)
+    assert (found.env, found.env_kwargs, found.split) == ("EnvRL/ALFWorld-v0", {}, "valid_unseen")
+    assert config.for_run({}).env == "EnvRL/ALFWorld-v0"
+    assert config.for_run({"env": "alfworld", "eval_split": "valid_seen"}).split == "valid_seen"
+    result, _ = run(replace(config, env_kwargs={"tasks": 40}))
+    assert result.outcomes == run(base)[0].outcomes
+
+
+def test_the_limit_of_a_run_holds_in_its_evaluation(runs, base):
+    path = runs / "first" / "config.json"
+    before = path.read_text()
+    path.write_text(json.dumps({**json.loads(before), "max_episode_tokens": 60}))
+    try:
+        short, _ = run(base)
+    finally:
+        path.write_text(before)
+    assert short.mean_steps < run(base)[0].mean_steps
+
+
 def test_intervals_are_made_as_asked(base):
     result, _ = run(replace(base, interval="bootstrap"))
     assert (result.low, result.high) == success_interval(list(result.outcomes.values()), "bootstrap")

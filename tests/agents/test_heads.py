@@ -2,6 +2,7 @@ import pytest
 import torch
 
 from envrl.agents.heads import Heads
+from envrl.envs.errors import WrongUse
 
 
 @pytest.mark.parametrize("rank", [0, 3])
@@ -48,5 +49,5 @@ def test_no_heads_write_nothing(lm, tmp_path):
 
 def test_another_rank_is_refused(lm, tmp_path):
     Heads.build(lm, critic=False, adapter=True, rank=3, seed=0).save(tmp_path)
-    with pytest.raises(RuntimeError, match="size mismatch"):
+    with pytest.raises(WrongUse, match="use the aux_head_rank of the run"):
         Heads.build(lm, critic=False, adapter=True, rank=4, seed=0).load(tmp_path)

@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from envrl.agents.losses import clipped_policy_loss, clipped_value_loss, decision_weights, k3_divergence
+from envrl.agents.losses import Part, clipped_policy_loss, clipped_value_loss, decision_weights, k3_divergence
 
 
 @pytest.mark.parametrize(
@@ -59,9 +59,30 @@ def test_value_loss_by_hand():
 )
 def test_reductions_by_hand(reduction, mean):
     losses = [[1.0, 2.0, 3.0], [], [10.0]]
-    weights, divisor = decision_weights([len(x) for x in losses], reduction, length=5)
+    parts = [Part(len(x), 1.0, len(x)) for x in losses]
+    weights, divisor = decision_weights(parts, reduction, length=5)
     got = sum(w * x for w, xs in zip(weights, losses, strict=True) for x in xs) / divisor
     assert got == pytest.approx(mean)
+
+
+@pytest.mark.parametrize(
+    ("reduction", "mean", "half"),
+    [
+        ("token", (1 + 2 + 3 + 10) / 4, (1 + 2) / 2),
+        ("sequence", ((1 + 2 + 3) / 3 + 10) / 2, (1 + 2) / 3 / 0.5),  # not the mean over the three rows
+        ("constant", (1 + 2 + 3 + 10) / (2 * 5), (1 + 2) / (0.5 * 5)),
+    ],
+)
+def test_an_episode_of_two_rows_is_one_episode(reduction, mean, half):
+    losses = [[1.0, 2.0], [3.0], [10.0]]
+    parts = [Part(2, 0.5, 3), Part(1, 0.5, 3), Part(1, 1.0, 1)]
+    for held, wanted in (
+        (3, mean),
+        (1, half),
+    ):  # a minibatch with one row of the first episode: half an episode
+        weights, divisor = decision_weights(parts[:held], reduction, length=5)
+        got = sum(w * x for w, xs in zip(weights, losses, strict=False) for x in xs) / divisor
+        assert got == pytest.approx(wanted)
 
 
 def test_k3_by_hand():

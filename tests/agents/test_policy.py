@@ -47,6 +47,14 @@ def test_rollout_logprobs_are_those_of_a_full_forward(lm):
         assert (entropy >= 0).all()
 
 
+def test_a_first_prompt_that_is_too_long_costs_its_episode_and_no_forward(lm):
+    envs = make_envs("EnvRL/ALFWorld-v0", 1, "train", {})
+    policy = ConstrainedPolicy(lm, TaggedFormat(lm), ActionMenu(), 1.0)
+    (episode,) = rollout(envs, [Task("procedural/pick_and_place_simple/1", 0)], policy, (0,), max_tokens=10)
+    assert episode.fault is not None and "an episode may have 10" in episode.fault
+    assert episode.transitions == [] and not episode.success
+
+
 def test_rollout_tokens_are_those_of_the_recorded_text(lm):
     """Text -> tokens of the recording gives the ids and masks that the rollout trained on."""
     policy, episodes = play(lm)

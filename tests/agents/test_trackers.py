@@ -8,6 +8,7 @@ from small_run import SMALL
 
 from envrl.agents.trackers import Trackers
 from envrl.agents.trainer import train
+from envrl.envs.errors import WrongUse
 
 
 def test_tensorboard_holds_what_the_metrics_hold(tmp_path):
@@ -22,5 +23,5 @@ def test_tensorboard_holds_what_the_metrics_hold(tmp_path):
 
 
 def test_an_unknown_tracker_is_named(tmp_path):
-    with pytest.raises(ValueError, match=r"unknown tracker 'tensorbored'; accelerate knows .*tensorboard"):
+    with pytest.raises(WrongUse, match=r"unknown tracker 'tensorbored'; accelerate knows .*tensorboard"):
         Trackers(["tensorbored"], replace(SMALL, output=tmp_path))

@@ -16,7 +16,7 @@ from envrl.agents.config import TrainConfig
 from envrl.agents.metrics import IMITATION_KEYS, KEYS
 from envrl.agents.run_folder import RunFolder
 from envrl.agents.trainer import train
-from envrl.envs.errors import EnvRLError
+from envrl.envs.errors import DataNotFound, EnvRLError
 from envrl.wrappers.recording import iter_episodes, read_transitions
 
 TIMES = {"wall_s", "time/rollout_s", "time/update_s"}
@@ -137,6 +137,13 @@ def test_ctrl_c_writes_a_checkpoint_and_the_run_goes_on(finished, tmp_path):
     assert last is not None and checkpoint.load_state(last)["update"] == len(metrics(config.output))
     train(config)
     assert metrics(config.output) == metrics(whole.output)
+
+
+def test_a_recording_that_is_not_there_is_told_before_anything_is_made(finished, tmp_path):
+    config = replace(finished[0], output=tmp_path / "run", transitions=tmp_path / "none")
+    with pytest.raises(DataNotFound, match="none"):
+        train(config)
+    assert not config.output.exists()
 
 
 def test_objectives_off_is_reinforcement_alone(finished, tmp_path):
