@@ -38,14 +38,14 @@ def parse_env_kwargs(words: Sequence[str]) -> dict[str, Any]:
     return kwargs
 
 
-def kwargs_rule(field: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[dict[str, Any]] | None:
-    """How tyro reads a field of type ``dict[str, Any]``: see `parse_env_kwargs`."""
-    if field.type != dict[str, Any]:
+def kwargs_rule(field: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Any] | None:
+    """How tyro reads a field of type ``dict[str, Any]``, or that or None: see `parse_env_kwargs`."""
+    if field.type not in (dict[str, Any], dict[str, Any] | None):
         return None
     return PrimitiveConstructorSpec(
         nargs="*",
         metavar="[KEY=VALUE|JSON ...]",
         instance_from_str=parse_env_kwargs,
-        is_instance=lambda value: isinstance(value, dict),
-        str_from_instance=lambda value: [f"{key}={json.dumps(item)}" for key, item in value.items()],
+        is_instance=lambda value: value is None or isinstance(value, dict),
+        str_from_instance=lambda value: [f"{key}={json.dumps(item)}" for key, item in (value or {}).items()],
     )
