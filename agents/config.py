@@ -22,6 +22,55 @@ from envrl.agents.choices import (
 )
 from envrl.agents.workers import LOCAL, ray_actors
 
+#: (smallest value, how that is said, settings that it holds for)
+_BOUNDS = (
+    (
+        1,
+        "must be at least 1",
+        (
+            "groups",
+            "group_size",
+            "epochs",
+            "minibatches",
+            "batch_tokens",
+            "sft_batch_tokens",
+            "checkpoint_every",
+            "loss_length",
+            "processes",
+            "keep_checkpoints",
+            "max_response_tokens",
+            "max_observation_tokens",
+        ),
+    ),
+    (
+        0,
+        "must be >= 0",
+        (
+            "updates",
+            "sft_episodes",
+            "sft_updates",
+            "eval_episodes",
+            "eval_every",
+            "eval_temperature",
+            "history",
+            "max_prompt_tokens",
+            "max_episode_tokens",
+            "env_timeout",
+            "lora_rank",
+            "aux_head_rank",
+            "aux_history",
+            "aux_episodes",
+            "aux_rows",
+            "threads",
+        ),
+    ),
+    (
+        0,
+        "is a weight and must be >= 0",
+        ("state_prediction", "inverse_dynamics", "sft_state_prediction", "sft_inverse_dynamics"),
+    ),
+)
+
 
 @dataclass(frozen=True)
 class TrainConfig:
@@ -235,42 +284,10 @@ class TrainConfig:
     launch` starts them instead."""
 
     def __post_init__(self) -> None:
-        for name in (
-            "groups",
-            "group_size",
-            "epochs",
-            "minibatches",
-            "batch_tokens",
-            "sft_batch_tokens",
-            "checkpoint_every",
-            "loss_length",
-            "processes",
-            "keep_checkpoints",
-            "max_response_tokens",
-            "max_observation_tokens",
-        ):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        for name in (
-            "updates",
-            "sft_episodes",
-            "sft_updates",
-            "eval_episodes",
-            "eval_every",
-            "eval_temperature",
-            "history",
-            "max_prompt_tokens",
-            "max_episode_tokens",
-            "env_timeout",
-            "lora_rank",
-            "aux_head_rank",
-            "aux_history",
-            "aux_episodes",
-            "aux_rows",
-            "threads",
-        ):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} must be >= 0, got {getattr(self, name)}")
+        for least, rule, names in _BOUNDS:
+            for name in names:
+                if getattr(self, name) < least:
+                    raise ValueError(f"{name} {rule}, got {getattr(self, name)}")
         if self.temperature <= 0:
             raise ValueError(
                 f"temperature must be above 0 to learn from what was sampled, got {self.temperature}"
@@ -280,9 +297,6 @@ class TrainConfig:
                 "temperature must be 1 with policy=endpoint: servers report log-probabilities at 1, "
                 f"got {self.temperature}"
             )
-        for name in ("state_prediction", "inverse_dynamics", "sft_state_prediction", "sft_inverse_dynamics"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} is a weight and must be >= 0, got {getattr(self, name)}")
         for name in ("transitions_share", "aux_mae_clip", "aux_entropy_share"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} must lie in 0 .. 1, got {getattr(self, name)}")
